@@ -33,7 +33,7 @@ pub use proposed::{all_null, proposed_new};
 pub use replacement::{ReplacePaths, replace_paths};
 pub use schema_marks::{deprecated_paths, sensitive_paths};
 pub use schema_path::{attribute_above, attribute_at};
-pub use stored::{all_unknown, settle_unknowns, without_write_only};
+pub use stored::{all_unknown, has_infinity, settle_unknowns, without_write_only};
 
 /// A value that breaks a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -32,6 +32,16 @@ fn unknown_in_blocks(nested: &NestedBlock, value: &Value) -> Value {
     }
 }
 
+/// Whether a part of a value is an infinite number. Such a value has no JSON form, so it cannot be stored.
+pub fn has_infinity(value: &Value) -> bool {
+    match value.open().1 {
+        Kind::Number(number) => number.is_infinite(),
+        Kind::List(s) | Kind::Set(s) | Kind::Tuple(s) => s.items().iter().any(has_infinity),
+        Kind::Map(f) | Kind::Object(f) => f.iter().any(|(_, part)| has_infinity(part)),
+        _ => false,
+    }
+}
+
 /// Makes write-only attributes null. The result may be stored.
 pub fn without_write_only(schema: &Block, value: &Value) -> Value {
     let Some(fields) = value.as_fields() else { return value.clone() };

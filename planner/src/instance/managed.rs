@@ -1,6 +1,7 @@
 //! Plans managed resource instances: asks the provider, decides, and adds the plan.
 
 use weft_evaluator::glue::{DesiredInstance, Managed};
+use weft_expressions::resource_rules::has_infinity;
 use weft_graph_format::address::{ResourceInstance, ResourceMode};
 use weft_graph_format::changes::ChangeAction;
 use weft_graph_format::diagnostic::Diagnostic;
@@ -8,6 +9,7 @@ use weft_graph_format::graph::StateRecord;
 use weft_providers::Provider;
 
 use super::decide::{self, Case, InstancePlan, Pressure, Surroundings, decide};
+use super::problems;
 use crate::diagnostics::in_block;
 use crate::planner::Planner;
 use crate::prior::{Prior, without_provenance};
@@ -79,6 +81,11 @@ impl Planner {
     ) -> Result<Managed, Problems> {
         let address = &desired.address;
         let action = outcome.change.action;
+        if has_infinity(&outcome.after) {
+            // A provider that is called with this object may create it, and then nothing could record it.
+            self.agenda().changes.push(outcome.change);
+            return Err(vec![problems::infinite(address, &desired.block.range)]);
+        }
         if !action.is_no_op() {
             let mut agenda = self.agenda();
             agenda.effects.happens_to(address);

@@ -71,6 +71,15 @@ pub(super) fn import_unusable(address: &str, error: &dyn Display, range: &Source
     Diagnostic::error(INVALID_OBJECT, detail).about(address).at(range.clone())
 }
 
+/// The planned object contains an infinite number.
+pub(super) fn infinite(address: &ResourceInstance, range: &SourceRange) -> Diagnostic {
+    let detail = format!(
+        "The planned object {address} contains an infinite number. A state cannot contain one, because it has no form in \
+         JSON. Look for a division by zero, or a power that is too large."
+    );
+    Diagnostic::error("Object cannot be stored", detail).about(address.to_string()).at(range.clone())
+}
+
 /// The identity in an `import` block cannot be used.
 pub(super) fn import_identity(detail: String, range: &SourceRange) -> Diagnostic {
     Diagnostic::error("Invalid import identity argument", detail).at(range.clone())

@@ -444,6 +444,16 @@ async fn a_destroy_reads_what_configures_a_provider() {
     "#]].assert_eq(&graph);
 }
 
+/// A provider could create the object, and then nothing could record it.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_object_that_cannot_be_stored_is_refused_by_the_plan() {
+    let case = Case::of("resource \"terraform_data\" \"x\" {\n  input = [{ a = 1 / 0 }]\n}");
+    expect![[r#"
+        error main.tf:1 Object cannot be stored (terraform_data.x)
+    "#]]
+    .assert_eq(&case.problems().await);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_plan_without_changes_has_no_operations() {
     let case = Case::of(r#"resource "test_thing" "a" { name = "x" }"#);
