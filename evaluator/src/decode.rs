@@ -8,7 +8,7 @@ use weft_expressions::convert::convert;
 use weft_expressions::evaluate::evaluate_with;
 use weft_expressions::involved;
 use weft_expressions::scope::Scope;
-use weft_graph_format::diagnostic::{Cause, Diagnostic};
+use weft_graph_format::diagnostic::{Cause, Diagnostic, has_errors};
 use weft_graph_format::formula::{Formula, FormulaOp};
 use weft_graph_format::schema::{Attribute, Block, NestedAttributes, NestedBlock, Nesting};
 use weft_graph_format::source::SourceRange;
@@ -357,7 +357,8 @@ impl Decoder {
         let body = content(self, &iteration);
         let problems: Vec<Diagnostic> = self.diagnostics.drain(before..).collect();
         let failure = match blocks {
-            // The problems of these blocks are already reported.
+            // The problems of these blocks are already reported. A block with problems has no formula.
+            Some(blocks) if has_errors(&problems) => return blocks.into_iter().map(Item::Known).collect(),
             Some(_) => None,
             None => self.problems_of_unknown(&collection, problems),
         };
