@@ -58,6 +58,10 @@ resource "lab_thing" "{shard}" {{
 PLACEMENT = "".join(f'[[rule]]\nalias = "{shard}"\nlabels = {{ region = "{shard}" }}\n' for shard in SHARDS)
 
 
+class Unreadable(Exception):
+    """This system does not let root read the memory of other processes."""
+
+
 class Recorder:
     """A socket that passes everything on to another one, and keeps it."""
 
@@ -146,7 +150,7 @@ def found_in_memory(pid, canaries):
                     found |= {name for name, text in canaries.items() if text in tail + data}
                     tail = data[-overlap:]
     except PermissionError as error:
-        raise Broken(f"the memory of process {pid} cannot be read: {error}") from None
+        raise Unreadable(f"the memory of process {pid} cannot be read: {error}") from None
     except OSError:
         # The process has ended.
         pass
@@ -211,6 +215,8 @@ def main():
         try:
             print(f"   {play(stage, Path(o.plugins).resolve())}\n1 passed, 0 failed")
             stage.keep = False
+        except Unreadable as error:
+            print(f"SKIPPED: {error}, so THE MEMORY OF WORKERS IS NOT SEARCHED")
         except Broken as broken:
             print(f"FAIL {broken}\n0 passed, 1 failed")
             sys.exit(1)
