@@ -167,7 +167,7 @@ impl Declared {
         if !provisioners.iter().any(|provisioner| provisioner.on_destroy) {
             return Ok(Vec::new());
         }
-        Leaving { environment, module_dir, key: &address.key, object: object.clone(), counters }
+        Leaving { environment, module_dir, key: &address.key, object: object.clone(), counters, others: None }
             .provisions(provisioners, connection.map(|connection| &connection.body))
     }
 }

@@ -26,7 +26,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from issuer import Issuer  # noqa: E402
 from secure_cluster import Certificates  # noqa: E402
-from stage import Broken, Redis, Stage, free_port, answers, wait_until  # noqa: E402
+from stage import Broken, Redis, Stage, answers, family, free_port, wait_until  # noqa: E402
 
 MAIN = """
 terraform {
@@ -126,19 +126,6 @@ class Canaries:
 
     def in_bytes(self, content):
         return {name for name in self.texts if any(form in content for form in self.forms(name))}
-
-
-def descendants():
-    """All processes by their parents."""
-    children = {}
-    for entry in os.listdir("/proc"):
-        if entry.isdigit():
-            try:
-                stat = Path(f"/proc/{entry}/stat").read_text()
-            except OSError:
-                continue
-            children.setdefault(int(stat.rsplit(")", 1)[1].split()[1]), []).append(int(entry))
-    return children
 
 
 class Round:
@@ -310,10 +297,7 @@ class Round:
 
     def search_processes(self, when):
         """Looks for secrets in the arguments and environments of all processes, and checks that none dumps core."""
-        children, todo = descendants(), [(process.popen.pid, process) for process in self.stage.processes]
-        while todo:
-            pid, started = todo.pop()
-            todo += [(child, None) for child in children.get(pid, [])]
+        for pid in [pid for process in self.stage.processes for pid in family(process.popen.pid)]:
             try:
                 arguments = Path(f"/proc/{pid}/cmdline").read_bytes()
                 environment = Path(f"/proc/{pid}/environ").read_bytes()

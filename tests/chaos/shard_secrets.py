@@ -21,7 +21,7 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from stage import ROOT, Broken, Cluster, Redis, Stage, wait_until  # noqa: E402
+from stage import ROOT, Broken, Cluster, Redis, Stage, family, wait_until  # noqa: E402
 
 SHARDS = ("eu", "us")
 KINDS = ("configured", "attribute", "ephemeral")
@@ -110,23 +110,6 @@ class RecordedCluster(Cluster):
             return super().start_worker(*more)
         finally:
             self.address = real
-
-
-def family(pid):
-    """A process and its descendants."""
-    children = {}
-    for entry in os.listdir("/proc"):
-        if entry.isdigit():
-            try:
-                stat = Path(f"/proc/{entry}/stat").read_text()
-            except OSError:
-                continue
-            children.setdefault(int(stat.rsplit(")", 1)[1].split()[1]), []).append(int(entry))
-    found, todo = [], [pid]
-    while todo:
-        found.append(todo.pop())
-        todo += children.get(found[-1], [])
-    return found
 
 
 def found_in_memory(pid, canaries):

@@ -589,6 +589,23 @@ class Cluster:
         return {"WEFT_STORE": self.store, "WEFT_COORDINATOR": self.address}
 
 
+def family(pid):
+    """A process and its descendants."""
+    children = {}
+    for entry in os.listdir("/proc"):
+        if entry.isdigit():
+            try:
+                stat = Path(f"/proc/{entry}/stat").read_text()
+            except OSError:
+                continue
+            children.setdefault(int(stat.rsplit(")", 1)[1].split()[1]), []).append(int(entry))
+    found, todo = [], [pid]
+    while todo:
+        found.append(todo.pop())
+        todo += children.get(found[-1], [])
+    return found
+
+
 def created_twice(ledger):
     """The objects that were created twice according to a ledger: the second `create` of a region, type and name without a
     `delete` in between."""

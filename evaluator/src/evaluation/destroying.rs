@@ -54,6 +54,8 @@ pub struct Leaving<'a> {
     pub object: Value,
     /// The counters for impure calls and parameters.
     pub counters: &'a Counters,
+    /// The value of all other names. Without it, they are errors.
+    pub others: Option<Value>,
 }
 
 impl Leaving<'_> {
@@ -91,9 +93,6 @@ impl Leaving<'_> {
     }
 }
 
-/// The names of a module instance that no longer exists. Only those that do not depend on the instance have a value.
-struct WithoutModule<'a>(Leaving<'a>);
-
 /// Evaluates an expression of a module instance that no longer exists. Its names are unknown, except `path` and
 /// `terraform`.
 pub(crate) fn without_module(
@@ -102,42 +101,21 @@ pub(crate) fn without_module(
     environment: &Environment,
     counters: &Counters,
 ) -> (Value, Vec<Diagnostic>) {
-    let object = Value::unknown(Type::Dynamic);
-    evaluate(expression, &WithoutModule(Leaving { environment, module_dir, key: &InstanceKey::None, object, counters }))
-}
-
-impl Scope for WithoutModule<'_> {
-    fn resolve(&self, tree: &Tree, traversal: &Traversal) -> Result<ResolvedReference, Vec<Diagnostic>> {
-        let reference = resolve(tree, traversal).map_err(|problem| vec![problem])?;
-        let value = self.0.value(&reference.subject).unwrap_or_else(|| Value::unknown(Type::Dynamic));
-        Ok(ResolvedReference { value, consumed: reference.steps })
-    }
-
-    fn context(&self) -> CallContext<'_> {
-        self.0.context()
-    }
-
-    fn new_parameter(&self) -> Parameter {
-        self.0.new_parameter()
-    }
-
-    fn provider_function(&self, name: &str) -> Result<ProviderFunction, Diagnostic> {
-        self.0.provider_function(name)
-    }
-
-    fn call_provider_function(&self, function: &ProviderFunction, given: &[Value]) -> Result<Value, FunctionError> {
-        self.0.call_provider_function(function, given)
-    }
-
-    fn functions(&self) -> Option<&'static FunctionTable> {
-        self.0.functions()
-    }
+    let leaving = Leaving {
+        environment,
+        module_dir,
+        key: &InstanceKey::None,
+        object: Value::unknown(Type::Dynamic),
+        counters,
+        others: Some(Value::unknown(Type::Dynamic)),
+    };
+    evaluate(expression, &leaving)
 }
 
 impl Scope for Leaving<'_> {
     fn resolve(&self, tree: &Tree, traversal: &Traversal) -> Result<ResolvedReference, Vec<Diagnostic>> {
         let reference = resolve(tree, traversal).map_err(|problem| vec![problem])?;
-        match self.value(&reference.subject) {
+        match self.value(&reference.subject).or_else(|| self.others.clone()) {
             Some(value) => Ok(ResolvedReference { value, consumed: reference.steps }),
             None => Err(vec![out_of_scope(&reference)]),
         }

@@ -81,7 +81,7 @@ impl Planner {
     ) -> Result<Managed, Problems> {
         let address = &desired.address;
         let action = outcome.change.action;
-        if has_infinity(&outcome.after) {
+        if !action.is_no_op() && has_infinity(&outcome.after) {
             // A provider that is called with this object may create it, and then nothing could record it.
             self.agenda().changes.push(outcome.change);
             return Err(vec![problems::infinite(address, &desired.block.range)]);

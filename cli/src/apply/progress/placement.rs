@@ -8,7 +8,7 @@ use crate::render::events;
 /// The maximum number of label sets in a message.
 const SETS_LISTED: usize = 10;
 
-/// The lines that were printed, because each of them is printed once.
+/// What has been printed. Each line is printed once.
 #[derive(Default)]
 pub(super) struct PlacementLines {
     /// Whether the lack of a suitable worker has been reported.
@@ -56,12 +56,8 @@ impl Progress<'_> {
 
 /// The message when a worker could not open a provider, for this reason.
 fn moves(happening: &ShownEvent, reason: &str) -> String {
-    let worker = match happening.worker.as_str() {
-        "" => "A worker".to_owned(),
-        name => format!("The worker {name}"),
-    };
-    let ShownEvent { provider_instance, .. } = happening;
-    format!("{worker} cannot open {provider_instance}, so its operations go to another worker: {reason}")
+    let ShownEvent { worker, provider_instance, .. } = happening;
+    format!("Worker {worker} cannot open {provider_instance} ({reason}), so another worker takes over.")
 }
 
 /// The message when no worker is connected. `labels` are the required labels by provider instance.
