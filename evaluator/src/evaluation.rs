@@ -49,7 +49,7 @@ use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
 use smol_str::SmolStr;
-use weft_graph_format::address::{ConfigResource, ModuleInstance};
+use weft_graph_format::address::{ConfigResource, InstanceKey, ModuleInstance};
 use weft_graph_format::diagnostic::{Diagnostic, has_errors};
 use weft_graph_format::marks::Deprecation;
 use weft_graph_format::source::SourceRange;
@@ -238,15 +238,25 @@ fn begin(
 
 /// The objects that must be replaced create-first because a resource in `of` depends on them and sets
 /// `create_before_destroy`. The result contains configured resources, or single instances if all references are to
-/// single instances.
-pub fn create_first(root: &Arc<CompiledModule>, of: &BTreeSet<ConfigResource>) -> BTreeSet<SmolStr> {
+/// single instances and all of these are in `evaluated`.
+pub fn create_first(
+    root: &Arc<CompiledModule>,
+    of: &BTreeSet<ConfigResource>,
+    evaluated: &BTreeSet<(ConfigResource, InstanceKey)>,
+) -> BTreeSet<SmolStr> {
     let graph = StaticGraph::new(root);
     let dependencies = graph.dependencies(root).all;
     let named = NamedInstances::new(&graph, root);
     let mut found = BTreeSet::new();
     for config in asking(root).filter(|config| of.contains(config)) {
-        let reached: BTreeMap<SmolStr, Keys> =
-            named.reached(&config).into_iter().map(|(config, keys)| (config.to_string().into(), keys)).collect();
+        let named_keys = |config: &ConfigResource, keys: Keys| {
+            keys.filter(|keys| keys.iter().all(|key| evaluated.contains(&(config.clone(), key.clone()))))
+        };
+        let reached: BTreeMap<SmolStr, Keys> = named
+            .reached(&config)
+            .into_iter()
+            .map(|(config, keys)| (config.to_string().into(), named_keys(&config, keys)))
+            .collect();
         for name in dependencies.get(&config).into_iter().flat_map(|names| names.iter()) {
             match reached.get(name) {
                 Some(Some(keys)) => found.extend(keys.iter().map(|key| SmolStr::from(format!("{name}{key}")))),

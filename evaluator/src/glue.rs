@@ -410,7 +410,7 @@ pub trait Glue: Send + Sync + 'static {
     }
 
     /// The placeholder for a missing instance of a resource with this schema.
-    fn gap(&self, schema: &Schema, _: ExpansionKind) -> Value {
+    fn gap(&self, _: &AbsResource, schema: &Schema, _: ExpansionKind) -> Value {
         Value::unknown(schema.block.implied_type())
     }
 

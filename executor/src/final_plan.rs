@@ -1,6 +1,6 @@
 //! The final plan: the provider plans again with every value known, and the result is compared with the reviewed plan.
 
-use weft_expressions::resource_rules::{plan_problems, proposed_new, replace_paths};
+use weft_expressions::resource_rules::{has_infinity, plan_problems, proposed_new, replace_paths};
 use weft_graph_format::address::ResourceMode;
 use weft_graph_format::codec::{EncodeError, msgpack};
 use weft_graph_format::digest::Digest;
@@ -118,6 +118,10 @@ pub(crate) async fn plan_again(
     }
     let found = reply.value;
     let planned = found.planned_state.unmark_deep().0;
+    if has_infinity(&planned) {
+        // The call could create the object, and then nothing could record it.
+        return Err(vec![problems::infinite(&subject)]);
+    }
     let problems = plan_faults(change, begun, reviewed, &Proposal { prior: &prior, planned: &planned, found: &found });
     if !problems.is_empty() {
         return Err(problems);

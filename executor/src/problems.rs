@@ -185,15 +185,6 @@ pub(crate) fn failed_condition(kind: CheckKind, address: &str, text: String) -> 
     Diagnostic::error(condition_summary(kind, address), text)
 }
 
-/// The strings that replace an error message that cannot be shown.
-pub(crate) mod message {
-    pub(crate) const SENSITIVE: &str = "The error message refers to sensitive values, so it is not shown.";
-    pub(crate) const EPHEMERAL: &str = "The error message refers to ephemeral values, so it is not shown.";
-    pub(crate) const NULL: &str = "The error message is null.";
-    pub(crate) const NO_STRING: &str = "The error message is not a string.";
-    pub(crate) const NOT_COMPUTED: &str = "The error message cannot be computed.";
-}
-
 /// An object cannot be encoded for the state.
 pub(crate) fn object_not_stored(subject: &DiagnosticSubject<'_>, error: &dyn Display) -> Diagnostic {
     subject.error("Object cannot be stored", format!("{} cannot be stored: {error}.", subject.address))
@@ -243,6 +234,16 @@ pub(crate) fn invalid_plan(
         subject.address
     );
     subject.place(subject.error("Provider produced invalid plan", detail), path)
+}
+
+/// The object of a final plan contains an infinite number.
+pub(crate) fn infinite(subject: &DiagnosticSubject<'_>) -> Diagnostic {
+    let detail = format!(
+        "With all values known, the planned object {} contains an infinite number. A state cannot contain one, because \
+         it has no form in JSON. Look for a division by zero, or a power that is too large.",
+        subject.address
+    );
+    subject.error("Object cannot be stored", detail)
 }
 
 /// A final plan contradicts the reviewed plan.

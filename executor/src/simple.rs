@@ -1,9 +1,10 @@
 //! Operations that call no provider: values, outputs, conditions, and changes of the state only.
 
 use weft_expressions::convert::convert;
+use weft_expressions::error_message::{MessageFault, message_text};
 use weft_graph_format::address::ResourceInstance;
 use weft_graph_format::codec::{json, type_json};
-use weft_graph_format::diagnostic::{Diagnostic, FAILED_CONDITION, HIDDEN_MESSAGE};
+use weft_graph_format::diagnostic::{Diagnostic, FAILED_CONDITION, HIDDEN_MESSAGE, Severity};
 use weft_graph_format::formula::FormulaOp;
 use weft_graph_format::graph::{CheckKind, Operation};
 use weft_graph_format::types::Type;
@@ -11,7 +12,7 @@ use weft_graph_format::value::{Transform, Value};
 
 use crate::context::TaskContext;
 use crate::outcome::Done;
-use crate::problems::{self, message, not_here};
+use crate::problems::{self, not_here};
 use crate::resource::marked;
 use crate::subject::{DiagnosticSubject, Problems};
 use weft_graph_format::stored::{OutputRecord, OutputWrite, RawJson, is_provider_memory};
@@ -84,59 +85,64 @@ fn without_secrets(value: &Value) -> Value {
     })
 }
 
-/// Checks a condition.
+/// Checks a condition. An invalid message is an error, whatever the result of the condition is.
 pub(crate) async fn check(context: &TaskContext) -> Result<Done, Problems> {
     let Some(Operation::Check { address, kind, condition, message, range }) = context.shard.operation(context.id())
     else {
         return Err(vec![not_here(context.id())]);
     };
+    // A position identifies the condition, so the address is not needed.
     let place = |problem: Diagnostic| match range {
-        // The position already identifies the condition.
-        Some(range) => problem.at(range.clone()),
+        Some(range) => Diagnostic { address: None, ..problem }.at(range.clone()),
         None => problem.about(address.as_str()),
     };
-    let value = context.shard.evaluate(&context.host, *condition, address).await?;
+    let value = context.shard.evaluate(&context.host, *condition, address).await;
+    // A refresh-only apply creates nothing, so parts of the message can stay unknown.
+    let text = context.shard.evaluate_in_part(&context.host, *message, address).await;
+    let (value, text) = match (value, text) {
+        (Ok(value), Ok(text)) => (value, text),
+        (value, text) => {
+            let problems = [value.err(), text.err()].into_iter().flatten().flatten();
+            let bare = |problem: Diagnostic| match problem.subject {
+                Some(_) => Diagnostic { address: None, ..problem },
+                None => problem,
+            };
+            return Err(problems.map(bare).collect());
+        }
+    };
+    let fault = MessageFault::of(&text);
+    let told = fault.as_ref().map(|fault| {
+        let range = context.shard.formula(*message).and_then(|formula| formula.range()).or(range.as_ref());
+        range.map_or_else(|| place(fault.error()), |range| fault.error().at(range.clone()))
+    });
+    let mut warnings = Vec::new();
+    // The message of a validation does not matter unless the variable is invalid.
+    if let (Some(fault), Some(problem)) = (&fault, &told)
+        && *kind != CheckKind::Validation
+    {
+        if fault.is_invalid() {
+            return Err(told.into_iter().collect());
+        }
+        warnings.push(Diagnostic { severity: Severity::Warning, ..problem.clone() });
+    }
     let value = match convert(&value, &Type::Bool) {
         Ok(value) if !value.is_null() => value,
         Ok(_) => return Err(vec![place(problems::null_condition())]),
         Err(error) => return Err(vec![place(problems::unsuitable_condition(&error))]),
     };
     if value.as_bool() == Some(true) {
-        return Ok(context.done(Some(&value), TaskWrites::default(), Vec::new()));
+        return Ok(context.done(Some(&value), TaskWrites::default(), warnings));
     }
-    let mut hidden = false;
-    let (text, mut also) = match context.shard.evaluate(&context.host, *message, address).await {
-        Ok(message) => {
-            let marks = message.unmark_deep().1;
-            hidden = marks.is_sensitive() || marks.is_ephemeral();
-            (message_text(&message), Vec::new())
-        }
-        Err(found) => (String::from(message::NOT_COMPUTED), found),
-    };
+    let code = if fault.is_none() { FAILED_CONDITION } else { HIDDEN_MESSAGE };
     if *kind == CheckKind::Assertion {
         // A false assertion is a warning, and stops nothing.
-        let warning = place(Diagnostic::warning(problems::condition_summary(*kind, address), text));
-        let warning = warning.code(if hidden { HIDDEN_MESSAGE } else { FAILED_CONDITION });
-        return Ok(context.done(Some(&value), TaskWrites::default(), vec![warning]));
+        let warning = Diagnostic::warning(problems::condition_summary(*kind, address), message_text(&text));
+        warnings.push(place(warning).code(code));
+        return Ok(context.done(Some(&value), TaskWrites::default(), warnings));
     }
-    let failure = problems::failed_condition(*kind, address, text);
-    also.insert(0, place(failure.code(FAILED_CONDITION)));
-    Err(also)
-}
-
-/// The text of a message. A text that must not be shown is replaced.
-fn message_text(given: &Value) -> String {
-    let (bare, marks) = given.unmark_deep();
-    if marks.is_sensitive() {
-        return String::from(message::SENSITIVE);
-    }
-    if marks.is_ephemeral() {
-        return String::from(message::EPHEMERAL);
-    }
-    match convert(&bare, &Type::String) {
-        Ok(text) => text.as_str().map_or_else(|| String::from(message::NULL), |t| t.trim().to_owned()),
-        Err(_) => String::from(message::NO_STRING),
-    }
+    let failure = place(problems::failed_condition(*kind, address, message_text(&text)).code(code));
+    let told = told.filter(|_| *kind == CheckKind::Validation);
+    Err([failure].into_iter().chain(told).chain(warnings).collect())
 }
 
 /// Changes only the state: deposes or forgets an object, or writes a result of planning.
@@ -189,18 +195,7 @@ pub(crate) fn record(context: &TaskContext) -> Result<Done, Problems> {
 
 #[cfg(test)]
 mod tests {
-    use weft_graph_format::marks::Marks;
-
     use super::*;
-
-    #[test]
-    fn messages_are_shown_only_when_they_may_be() {
-        assert_eq!(message_text(&Value::string(" too small \n")), "too small");
-        assert_eq!(message_text(&Value::int(3)), "3");
-        assert!(message_text(&Value::string("x").mark(&Marks::SENSITIVE)).contains("sensitive"));
-        assert!(message_text(&Value::string("x").mark(&Marks::EPHEMERAL)).contains("ephemeral"));
-        assert!(message_text(&Value::empty_object()).contains("not a string"));
-    }
 
     #[test]
     fn a_summary_names_the_owner_of_the_condition() {

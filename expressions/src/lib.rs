@@ -8,8 +8,8 @@
 //! [`operators`], [`access`], [`iteration`] and [`conditional`] handle the parts of expressions, and [`function`] and
 //! [`provider_call`] handle calls. [`mod@evaluate`] combines them to evaluate syntax trees in a [`scope`], and
 //! [`compile`] combines them to run formulas. [`functions`] contains the built-in functions. [`type_constraint`] reads
-//! types. [`resource_rules`] contains the rules on resource objects that the planner and the executor share.
-//! [`console`] evaluates a line of text.
+//! types. [`resource_rules`] contains the rules on resource objects that the planner and the executor share, and
+//! [`error_message`] those on messages of conditions. [`console`] evaluates a line of text.
 
 #![allow(clippy::result_large_err, reason = "diagnostics are the errors of evaluation; boxing each buys nothing")]
 
@@ -22,6 +22,7 @@ pub mod console;
 pub mod constant;
 pub mod convert;
 pub mod decoded;
+pub mod error_message;
 pub mod evaluate;
 pub mod function;
 pub mod function_table;

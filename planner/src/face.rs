@@ -122,8 +122,8 @@ impl Glue for Planner {
         self.kind().is_absent(self, address)
     }
 
-    fn gap(&self, schema: &Schema, kind: ExpansionKind) -> Value {
-        match self.kind().gap(schema, kind) {
+    fn gap(&self, resource: &AbsResource, schema: &Schema, kind: ExpansionKind) -> Value {
+        match self.kind().gap(&self.facts, resource, schema, kind) {
             Gap::Unknown(value) => value,
             Gap::Nothing => {
                 let gap = nothing(schema);

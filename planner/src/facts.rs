@@ -51,6 +51,8 @@ pub(crate) struct Facts {
     pub(crate) going: Option<BTreeSet<ResourceInstance>>,
     /// For a destroy plan, the resources that configurations of providers depend on.
     pub(crate) configuring: BTreeSet<ConfigResource>,
+    /// For a refresh-only plan, the resources that apply evaluates.
+    pub(crate) refreshed: BTreeSet<ConfigResource>,
 }
 
 impl Facts {
@@ -228,6 +230,7 @@ impl Facts {
             options,
             going: None,
             configuring: BTreeSet::new(),
+            refreshed: BTreeSet::new(),
         }
     }
 }

@@ -8,10 +8,11 @@ mod refresh;
 use async_trait::async_trait;
 use weft_evaluator::glue::{DesiredInstance, ExpansionKind, Managed, OpenCheck};
 use weft_evaluator::purpose::Planning;
-use weft_graph_format::address::ResourceInstance;
+use weft_graph_format::address::{AbsResource, ResourceInstance};
 use weft_graph_format::schema::Schema;
 use weft_graph_format::value::Value;
 
+use crate::facts::Facts;
 use crate::inputs::PlanKind;
 use crate::instance::leaving::Unwanted;
 use crate::planner::Planner;
@@ -50,7 +51,7 @@ pub(crate) trait KindOfPlan: Send + Sync {
     }
 
     /// The placeholder for a missing instance.
-    fn gap(&self, _: &Schema, _: ExpansionKind) -> Gap {
+    fn gap(&self, _: &Facts, _: &AbsResource, _: &Schema, _: ExpansionKind) -> Gap {
         Gap::Nothing
     }
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use weft_evaluator::config::reach::{configuring, needs};
+use weft_evaluator::config::reach::{configuring, needs, refreshed};
 use weft_evaluator::given_variables::GivenVariables;
 use weft_evaluator::relevant::{Changed, relevant_attributes};
 use weft_evaluator::selection::Selection;
@@ -170,6 +170,10 @@ async fn prepare(inputs: PlanInputs) -> Result<Arc<Planner>, Box<PlanOutcome>> {
     let partial = rules.empties_state && options.selection != Selection::All;
     let facts = Facts {
         configuring: if rules.begins_with_found { configuring(&root) } else { BTreeSet::new() },
+        refreshed: match options.kind {
+            PlanKind::RefreshOnly => refreshed(&root, &options.selection),
+            _ => BTreeSet::new(),
+        },
         going: partial.then(|| selecting::destroyed(&selecting::dependents(&state.state), &options.selection)),
         root,
         declared,
@@ -318,9 +322,14 @@ fn finish(planner: &Planner, failed: bool) -> PlanOutcome {
     let destroys_first = checking::stored_as_destroy_first(facts, &evaluated, forced(&agenda.work), &changes.resources);
     let configured = |instance: &_| planner.ask.providers.registered(instance);
     let active = checking::active(facts, &evaluated, &changes.resources);
-    let mut applied = applied_part::leave_out(facts, &mut agenda, &changes.outputs, &active);
-    applied.extend(hidden_changes(facts, &outputs, &evaluated.late));
-    outputs.wanted.extend(std::mem::take(&mut evaluated.late));
+    let stored = applied_part::leave_out(facts, &mut agenda, &changes.outputs, &active);
+    outputs.settle(&stored.as_planned);
+    // Outputs that only apply evaluates, and outputs that a partial destroy keeps.
+    let mut hidden = std::mem::take(&mut evaluated.late);
+    hidden.extend(outputs.kept_by_destroy(facts));
+    let mut applied = stored.changes;
+    applied.extend(hidden_changes(facts, &outputs, &hidden));
+    outputs.wanted.extend(hidden);
     agenda.memories = remembering::memory_changes(facts, &evaluated, &mut gaps, &configured, &schemas, &agenda);
     let Drafted { builder, claims, records } = Drafting::of(facts, &configured, agenda, destroys_first);
     output::outputs(&builder, planner.kind(), &outputs.wanted, &applied, &mut gaps);
@@ -337,6 +346,10 @@ fn finish(planner: &Planner, failed: bool) -> PlanOutcome {
         diagnostics.push(problems::failed_without_error());
     }
     let Some(graph) = finished else { return PlanOutcome { diagnostics, ..PlanOutcome::default() } };
+    let check_needs = match checks.is_empty() {
+        true => BTreeMap::new(),
+        false => needs(&facts.root, &checking::evaluated_instances(facts, &evaluated, &changes.resources)),
+    };
     let planned = Planned {
         last_outputs: last_outputs(facts, &outputs),
         claims: claims.settled(facts, &changes, &graph),
@@ -351,7 +364,7 @@ fn finish(planner: &Planner, failed: bool) -> PlanOutcome {
         deposed: found.deposed,
         found: found.read.into_iter().chain(found.imported).collect(),
         warnings,
-        check_needs: if checks.is_empty() { BTreeMap::new() } else { needs(&facts.root) },
+        check_needs,
         checks,
     };
     PlanOutcome { planned: Some(planned), diagnostics, has_module_outputs: evaluated.has_module_outputs }

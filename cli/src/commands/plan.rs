@@ -128,9 +128,12 @@ fn made(
         None => None,
     };
     let mut made = block_on(loaded.plan(invocation, snapshot, wishes)).map_err(one)??;
-    // No configuration is generated if the configuration is invalid.
-    if let (Some((path, generated)), Some(file)) = (generated, &mut made.file) {
-        made.diagnostics.extend(generated.save(path, file)?);
+    // If validation refuses generated blocks, the user needs the file to repair them.
+    if let Some((path, generated)) = generated {
+        if made.file.is_none() && generated.has_blocks() {
+            invocation.view.event(events::change_summary(&ChangeCounts::default(), "plan"));
+        }
+        made.diagnostics.extend(generated.save(path, made.file.as_mut())?);
     }
     Ok(made)
 }

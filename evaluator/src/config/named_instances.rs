@@ -88,20 +88,26 @@ impl<'a> NamedInstances<'a> {
 
     /// The resources that are reachable from a resource, each with the keys of the instances that are referred to.
     pub(crate) fn reached(&self, from: &ConfigResource) -> BTreeMap<ConfigResource, Keys> {
-        let (nodes, next) = self.graph.parts();
+        let nodes = self.graph.parts().0;
         let start = Node::Resource(from.module.clone(), from.resource.clone());
-        let mut pending: Vec<usize> = self.graph.position(&start).into_iter().collect();
+        let found = self.below(self.graph.position(&start).into_iter().collect());
+        found.into_iter().filter_map(|(index, keys)| Some((nodes[index].resource()?, keys))).collect()
+    }
+
+    /// The nodes that are reachable from the nodes in `starts`, each with the keys of the instances that are referred
+    /// to. A node in `starts` is included only if another one leads to it.
+    pub(super) fn below(&self, starts: Vec<usize>) -> BTreeMap<usize, Keys> {
+        let (nodes, next) = self.graph.parts();
+        let mut pending = starts;
         let mut seen = vec![false; nodes.len()];
-        let mut found: BTreeMap<ConfigResource, Keys> = BTreeMap::new();
+        let mut found: BTreeMap<usize, Keys> = BTreeMap::new();
         while let Some(index) = pending.pop() {
             if std::mem::replace(&mut seen[index], true) {
                 continue;
             }
             for to in &next[index] {
                 pending.push(*to);
-                let Node::Resource(module, resource) = &nodes[*to] else { continue };
-                let config = ConfigResource { module: module.clone(), resource: resource.clone() };
-                let known = found.entry(config).or_insert_with(|| Some(BTreeSet::new()));
+                let known = found.entry(*to).or_insert_with(|| Some(BTreeSet::new()));
                 match (self.edges.get(&(index, *to)), known) {
                     (Some(Some(keys)), Some(known)) => known.extend(keys.iter().cloned()),
                     (_, known) => *known = None,
@@ -127,11 +133,14 @@ type Changed<'m> = BTreeMap<ConfigResource, BTreeMap<&'m ModuleInstance, Vec<&'m
 /// The part of a plan with targets that an apply executes: the targets, and everything that they need. The plan
 /// contains all instances of a needed resource. But if every reference to the resource has a constant key, and the
 /// instances with these keys are all in `changed`, apply needs only these instances. A target that apply skips needs
-/// nothing. `active` are the resources that change or have conditions.
+/// nothing. `active` are the resources that change or have conditions. `deleted` are the instances in `changed` whose
+/// objects are deleted before dependents change. A target that changes also needs these deletes, whatever their keys, of
+/// the resources that it depends on.
 pub fn applied_part(
     root: &Arc<CompiledModule>,
     addresses: &[SelectedAddress],
     changed: &BTreeSet<ResourceInstance>,
+    deleted: &BTreeSet<ResourceInstance>,
     active: &BTreeSet<ConfigResource>,
 ) -> AppliedPart {
     let graph = StaticGraph::new(root);
@@ -153,6 +162,7 @@ pub fn applied_part(
     });
     let mut instances = named.needed(starts.collect(), &by_config);
     instances.extend(changed.iter().filter(covered).cloned());
+    instances.extend(named.deletes_before(changed.iter().filter(covered), deleted));
     let outputs = root.outputs.keys().filter(|name| {
         let node = Node::Output(root.path.clone(), (*name).clone());
         let start = graph.position(&node).into_iter().map(|index| (index, None)).collect();
@@ -162,6 +172,33 @@ pub fn applied_part(
 }
 
 impl NamedInstances<'_> {
+    /// The instances in `deleted` whose deletes come before the changes of the instances in `targets`. A target does not
+    /// wait for deletes in other instances of its module.
+    fn deletes_before<'m>(
+        &self,
+        targets: impl Iterator<Item = &'m ResourceInstance>,
+        deleted: &'m BTreeSet<ResourceInstance>,
+    ) -> BTreeSet<ResourceInstance> {
+        let mut by_config: BTreeMap<ConfigResource, Vec<&ResourceInstance>> = BTreeMap::new();
+        for address in deleted {
+            by_config.entry(address.config()).or_default().push(address);
+        }
+        let mut readers: BTreeMap<ConfigResource, BTreeSet<&ModuleInstance>> = BTreeMap::new();
+        for target in targets.filter(|target| !by_config.is_empty() && !deleted.contains(*target)) {
+            readers.entry(target.config()).or_default().insert(&target.module);
+        }
+        let mut found = BTreeSet::new();
+        for (reader, modules) in readers {
+            for config in self.reached(&reader).into_keys() {
+                let same_module = config.module == reader.module;
+                let all = by_config.get(&config).into_iter().flatten();
+                let waits = |address: &&&ResourceInstance| !same_module || modules.contains(&address.module);
+                found.extend(all.filter(waits).map(|address| (**address).clone()));
+            }
+        }
+        found
+    }
+
     /// The changed instances that the nodes in `starts` refer to, directly or indirectly. A resource that refers to
     /// another resource of the same module needs only instances in its own module instance.
     fn needed<'m>(

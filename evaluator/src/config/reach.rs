@@ -7,12 +7,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use smol_str::SmolStr;
-use weft_graph_format::address::{ConfigResource, Module, ProviderConfig};
+use weft_graph_format::address::{ConfigResource, InstanceKey, Module, ProviderConfig, ResourceMode};
 use weft_graph_format::source::SourceRange;
 
+use super::named_instances::{Keys, NamedInstances};
 use super::static_graph::{Node, StaticGraph, targets};
 use super::{CompiledModule, ResourceBlock};
-use crate::reference::Referent;
 use crate::selection::{SelectedAddress, Selection};
 
 /// Parts of a configuration.
@@ -79,6 +79,23 @@ pub fn applied(root: &Arc<CompiledModule>, selection: &Selection, active: &BTree
     graph.reach(root, selection, &kept)
 }
 
+/// The resources that the apply of a refresh-only plan with this selection evaluates: resources with conditions, and
+/// resources that evaluated values refer to.
+pub fn refreshed(root: &Arc<CompiledModule>, selection: &Selection) -> BTreeSet<ConfigResource> {
+    let mut active = BTreeSet::new();
+    for module in root.all() {
+        let has_conditions = |block: &&Arc<ResourceBlock>| {
+            block.resource.mode == ResourceMode::Managed
+                && !(block.lifecycle.preconditions.is_empty() && block.lifecycle.postconditions.is_empty())
+        };
+        let found = module.resources.values().filter(has_conditions);
+        active.extend(
+            found.map(|block| ConfigResource { module: module.path.clone(), resource: block.resource.clone() }),
+        );
+    }
+    applied(root, selection, &active).resources
+}
+
 /// The parts that a destroy plan and its apply evaluate: variables that configure the needed providers, and the outputs
 /// of the root module if everything is destroyed.
 pub fn destroyed(root: &Arc<CompiledModule>, providers: &BTreeSet<ProviderConfig>, everything: bool) -> NeededParts {
@@ -112,18 +129,59 @@ pub fn configuring(root: &Arc<CompiledModule>) -> BTreeSet<ConfigResource> {
 
 /// The prerequisites of each object with conditions, by its configured address. Prerequisites are the resources, and
 /// the outputs and variables with conditions, that must succeed first. A resource with postconditions is its own
-/// prerequisite. A reference from a check block to a single instance includes the key of the instance.
-pub fn needs(root: &Arc<CompiledModule>) -> BTreeMap<String, Vec<String>> {
+/// prerequisite. If all references to a resource have constant keys, and apply evaluates the instances with these keys
+/// (they are in `evaluated`), only these instances are prerequisites.
+pub fn needs(
+    root: &Arc<CompiledModule>,
+    evaluated: &BTreeSet<(ConfigResource, InstanceKey)>,
+) -> BTreeMap<String, Vec<String>> {
     let graph = StaticGraph::new(root);
-    let (nodes, next) = graph.parts();
-    let all = vec![true; nodes.len()];
-    let modules = root.all();
-    let mut checked: BTreeMap<String, (Vec<usize>, bool)> = BTreeMap::new();
-    let mut instances: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for module in &modules {
-        let mut add = |node: Node, after: bool| {
+    let named = NamedInstances::new(&graph, root);
+    let nodes = graph.parts().0;
+    let checked = checked_nodes(root, &graph);
+    let of = |(address, starts): (&String, &Starts)| {
+        let mut reached = named.below(starts.nodes.keys().copied().collect());
+        for (index, keys) in &starts.nodes {
+            match (reached.entry(*index).or_insert_with(|| Some(BTreeSet::new())), keys) {
+                (Some(known), Some(keys)) => known.extend(keys.iter().cloned()),
+                (known, _) => *known = None,
+            }
+        }
+        let found = reached.into_iter().flat_map(|(index, keys)| {
+            let (node, name) = (&nodes[index], nodes[index].name());
+            match node {
+                Node::Resource(..) if name != *address || starts.own => {
+                    let of_key = |key: &InstanceKey| Some((node.resource()?, key.clone()));
+                    let is_evaluated = |key: &InstanceKey| of_key(key).is_some_and(|one| evaluated.contains(&one));
+                    match keys.filter(|keys| keys.iter().all(is_evaluated)) {
+                        Some(keys) => keys.iter().map(|key| format!("{name}{key}")).collect(),
+                        None => vec![name],
+                    }
+                }
+                Node::Output(..) | Node::Variable(..) if name != *address && checked.contains_key(&name) => vec![name],
+                _ => Vec::new(),
+            }
+        });
+        (address.clone(), found.collect())
+    };
+    checked.iter().map(of).collect()
+}
+
+/// The nodes that an object with conditions begins at.
+struct Starts {
+    /// The object itself, or what a check block refers to, with the keys of these references.
+    nodes: BTreeMap<usize, Keys>,
+    /// Whether the object is its own prerequisite.
+    own: bool,
+}
+
+/// The objects with conditions, by their configured addresses.
+fn checked_nodes(root: &Arc<CompiledModule>, graph: &StaticGraph) -> BTreeMap<String, Starts> {
+    let mut checked: BTreeMap<String, Starts> = BTreeMap::new();
+    for module in &root.all() {
+        let mut add = |node: Node, own: bool| {
             if let Some(index) = graph.position(&node) {
-                checked.insert(node.name(), (vec![index], after));
+                checked.insert(node.name(), Starts { nodes: BTreeMap::from([(index, None)]), own });
             }
         };
         let path = || module.path.clone();
@@ -142,41 +200,21 @@ pub fn needs(root: &Arc<CompiledModule>) -> BTreeMap<String, Vec<String>> {
         for block in module.checks.values() {
             let data = block.data.iter().map(|resource| Node::Resource(path(), resource.clone()));
             let prefix = if module.path.is_root() { String::new() } else { format!("{}.", module.path) };
-            let address = format!("{prefix}check.{}", block.name);
-            let mut starts: Vec<usize> = data.filter_map(|node| graph.position(&node)).collect();
+            let mut nodes: BTreeMap<usize, Keys> =
+                data.filter_map(|node| Some((graph.position(&node)?, None))).collect();
             for reference in &block.references {
-                let found: Vec<usize> = targets(module, std::slice::from_ref(reference))
-                    .iter()
-                    .filter_map(|node| graph.position(node))
-                    .collect();
-                match (&reference.subject, &reference.key, &found[..]) {
-                    // If a check refers to a single instance, only this instance must succeed.
-                    (Referent::Resource(_), Some(key), [resource]) => {
-                        let instance = format!("{}{key}", nodes[*resource].name());
-                        instances.entry(address.clone()).or_default().push(instance);
-                        starts.extend(next[*resource].iter().copied());
+                for index in targets(module, std::slice::from_ref(reference)).iter().filter_map(|to| graph.position(to))
+                {
+                    match (&reference.key, nodes.entry(index).or_insert_with(|| Some(BTreeSet::new()))) {
+                        (Some(key), Some(keys)) => drop(keys.insert(key.clone())),
+                        (_, keys) => *keys = None,
                     }
-                    _ => starts.extend(found),
                 }
             }
-            checked.insert(address, (starts, false));
+            checked.insert(format!("{prefix}check.{}", block.name), Starts { nodes, own: false });
         }
     }
-    let of = |(address, (starts, own)): (&String, &(Vec<usize>, bool))| {
-        let reached = below(starts.clone(), next, &all);
-        let found = nodes.iter().zip(reached).filter(|(_, reached)| *reached).filter_map(|(node, _)| {
-            let name = node.name();
-            let counts = match node {
-                Node::Resource(..) => name != *address || *own,
-                Node::Output(..) | Node::Variable(..) => name != *address && checked.contains_key(&name),
-                _ => false,
-            };
-            counts.then_some(name)
-        });
-        let instances = instances.get(address).into_iter().flatten().cloned();
-        (address.clone(), found.chain(instances).collect())
-    };
-    checked.iter().map(of).collect()
+    checked
 }
 
 /// The nodes that are reachable from `starts` through nodes in `kept`. The nodes in `starts` are included.

@@ -350,14 +350,15 @@ impl StaticValues {
         let frame = self.frames.get(module)?;
         let mut problems = Vec::new();
         let references = references_of(expression, &mut problems);
-        let mut values = BTreeMap::new();
+        let (mut values, mut complete) = (BTreeMap::new(), true);
         for reference in references {
             match self.static_value(module, frame, &reference, needing, &mut problems) {
                 Some(value) => drop(values.insert(reference.subject, value)),
-                None => continue,
+                // The cause may have been reported for another expression.
+                None => complete = false,
             }
         }
-        if has_errors(&problems) {
+        if !complete || has_errors(&problems) {
             diagnostics.extend(problems);
             return None;
         }

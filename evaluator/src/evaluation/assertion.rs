@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering;
 
 use smol_str::SmolStr;
 use weft_expressions::convert::convert;
+use weft_expressions::error_message::message_text;
 use weft_expressions::scope::Scope;
 use weft_graph_format::address::{Module, ResourceMode};
 use weft_graph_format::diagnostic::{Diagnostic, Severity, has_errors};
@@ -13,7 +14,7 @@ use weft_graph_format::types::Type;
 use weft_graph_format::value::{PlainValue, Value};
 use weft_syntax::{BinaryOperator, ExprKind, Expression};
 
-use super::conditions::{message_problem, message_text};
+use super::conditions::message_problem;
 use super::module_node::ModuleNode;
 use super::problems::{conditions, values};
 use super::references::check_condition;

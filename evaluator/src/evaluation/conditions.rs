@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use smol_str::SmolStr;
 use weft_expressions::convert::convert;
+use weft_expressions::error_message::{MessageFault, message_text};
 use weft_expressions::scope::Scope;
 use weft_graph_format::diagnostic::{Diagnostic, FAILED_CONDITION, InvolvedValue, Severity};
 use weft_graph_format::graph::CheckKind;
@@ -14,26 +15,11 @@ use weft_graph_format::value::Value;
 
 use super::condition_tally::ConditionTally;
 use super::module_node::ModuleNode;
-use super::problems::conditions::{self as problems, message};
+use super::problems::conditions as problems;
 use super::repetition_data::RepetitionData;
 use crate::config;
 use crate::glue::{Failed, OpenCheck};
 use crate::reference::{Referent, references_of};
-
-/// The text of an error message. A fixed text replaces a message that is sensitive, ephemeral or unknown.
-pub(crate) fn message_text(given: &Value) -> String {
-    let marks = given.marks();
-    if marks.is_sensitive() {
-        return String::from(message::SENSITIVE);
-    }
-    if marks.is_ephemeral() {
-        return String::from(message::EPHEMERAL);
-    }
-    match convert(given, &Type::String) {
-        Ok(text) => text.as_str().map_or_else(|| String::from(message::UNKNOWN), |text| text.trim().to_string()),
-        Err(_) => String::from(message::NOT_A_STRING),
-    }
-}
 
 /// The text of a message that can be recorded. `None` for messages that cannot be shown, and for empty messages.
 fn shown_text(message: &Value) -> Option<String> {
@@ -347,18 +333,11 @@ pub(super) fn message_problem(
     scope: &dyn Scope,
     hidden: Severity,
 ) -> (bool, Option<Diagnostic>) {
-    let at = || block.error_message.range();
     let made = |severity, problem: Diagnostic| {
         let values = weft_expressions::involved::values(&block.error_message, &[], scope);
         Some(Diagnostic { severity, values, ..problem })
     };
-    let marks = message.marks();
-    match convert(message, &Type::String) {
-        Err(problem) => (true, made(Severity::Error, problems::unsuitable_message(&problem.with_path(), at()))),
-        Ok(text) if text.is_null() => (true, made(Severity::Error, problems::null_message(at()))),
-        Ok(text) if !text.is_wholly_known() => (false, None),
-        Ok(_) if marks.is_sensitive() => (false, made(hidden, problems::sensitive_message(at()))),
-        Ok(_) if marks.is_ephemeral() => (false, made(hidden, problems::ephemeral_message(at()))),
-        Ok(_) => (false, None),
-    }
+    let Some(fault) = MessageFault::of(message) else { return (false, None) };
+    let severity = if fault.is_invalid() { Severity::Error } else { hidden };
+    (fault.is_invalid(), made(severity, fault.error().at(block.error_message.range())))
 }

@@ -111,7 +111,7 @@ pub(crate) async fn expand(
     }
     // Validation does not report deprecations here, but planning does.
     let value = if validating { value } else { node.tell_deprecated(value, &|| expression.range()) };
-    let expanded = expansion_of(node, repetition, (&value, expression), validating).await?;
+    let expanded = expansion_of(node, repetition, of_resource, (&value, expression), validating).await?;
     // As in OpenTofu, the value of a `for_each` or `enabled` with errors is checked too.
     if failed { Err(Failed) } else { Ok(expanded) }
 }
@@ -128,20 +128,22 @@ fn is_about_reference(problems: &[Diagnostic], expression: &Expression) -> bool 
 /// Whether a `for_each` is unknown and can still turn out to be valid.
 fn may_be_fine(value: &Value, repetition: &Repetition, at: &Expression) -> bool {
     let unknown = !value.is_known() || matches!(value.ty(), Type::Set(_)) && !value.is_wholly_known();
-    unknown && confidential(value, repetition, at).or_else(|| misplaced(value, repetition, at)).is_none()
+    unknown && confidential(value, repetition, at).or_else(|| misplaced(value, repetition, true, at)).is_none()
 }
 
 /// The expansion for the value of a repetition.
 async fn expansion_of(
     node: &Arc<ModuleNode>,
     repetition: &Repetition,
+    of_resource: bool,
     (value, expression): (&Value, &Expression),
     validating: bool,
 ) -> Result<Expanded, Failed> {
     let single =
         |kind, repeated| Expanded { kind, instances: BTreeMap::from([(InstanceKey::None, repeated)]), origin: None };
     if validating && !value.is_wholly_known() {
-        let problem = confidential(value, repetition, expression).or_else(|| misplaced(value, repetition, expression));
+        let problem = confidential(value, repetition, expression)
+            .or_else(|| misplaced(value, repetition, of_resource, expression));
         if let Some(problem) = problem {
             return node.fail(problem);
         }
@@ -215,7 +217,7 @@ pub(super) fn import_repetitions(
         let repetition = Repetition::ForEach(expression.clone());
         let fits = matches!(value.ty(), Type::Tuple(_));
         let problem = confidential(value, &repetition, expression)
-            .or_else(|| misplaced(value, &repetition, expression).filter(|_| !fits));
+            .or_else(|| misplaced(value, &repetition, false, expression).filter(|_| !fits));
         return problem.map_or(Ok(Vec::new()), Err);
     }
     let elements = for_each(value, expression)?;
@@ -233,14 +235,16 @@ fn confidential(value: &Value, repetition: &Repetition, at: &Expression) -> Opti
     }
 }
 
-/// The problem of an unknown value whose type is not allowed.
-fn misplaced(value: &Value, repetition: &Repetition, at: &Expression) -> Option<Diagnostic> {
+/// The problem of an unknown value whose type is not allowed. As in OpenTofu, an unknown set of a resource can have any
+/// elements, and the plan reports them.
+fn misplaced(value: &Value, repetition: &Repetition, of_resource: bool, at: &Expression) -> Option<Diagnostic> {
     let ty = value.ty();
     match repetition {
         Repetition::Count(_) => convert(&Value::unknown(ty), &Type::Number).err().and_then(|_| count(value, at).err()),
         Repetition::ForEach(_) => match ty {
             Type::Dynamic | Type::Map(_) | Type::Object(_) => None,
             Type::Set(of) if matches!(*of, Type::String | Type::Dynamic) => None,
+            Type::Set(_) if of_resource && !value.is_known() => None,
             Type::Set(of) => Some(problems::for_each_of_others(&of.friendly_name(), at.range())),
             other => Some(problems::for_each_type(&other.friendly_name(), at.range())),
         },
@@ -294,6 +298,10 @@ pub(crate) fn for_each(value: &Value, at: &Expression) -> Result<Elements, Diagn
         },
         Kind::Map(f) | Kind::Object(f) => {
             Ok(f.iter().map(|(key, element)| (key.clone(), Some(element.add_origin(value.origin())))).collect())
+        }
+        // The type of the elements counts even if there are no elements.
+        Kind::Set(s) if !matches!(s.element_type(), Type::String | Type::Dynamic) => {
+            Err(problems::for_each_of_others(&s.element_type().friendly_name(), at()))
         }
         Kind::Set(s) => s
             .items()

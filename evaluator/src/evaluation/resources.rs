@@ -102,7 +102,7 @@ impl ModuleNode {
             let is_unplanned = repeats && is_desired && values.is_empty();
             let whole = match is_unplanned && node.evaluation.purpose().hides_unplanned_resources() {
                 true => Value::unknown(Type::Dynamic),
-                false => assemble(kind, values, || schema.block.implied_type(), || glue.gap(&schema, kind)),
+                false => assemble(kind, values, || schema.block.implied_type(), || glue.gap(&absolute, &schema, kind)),
             };
             Ok(Arc::new(Instances { whole, in_validation }))
         })
@@ -278,10 +278,11 @@ impl ModuleNode {
             problems.extend(self.redundant_ignored(common));
         }
         problems.into_iter().for_each(|p| self.evaluation.glue.report(p));
+        // The warnings are about the arguments without problems.
+        let config = self.tell_deprecated_in_body(config, &block.body, &address.to_string());
         if failed {
             return Err(Failed);
         }
-        let config = self.tell_deprecated_in_body(config, &block.body, &address.to_string());
         let stored = ephemeral_problems(&config, &common.schema, block, &address.to_string());
         if !stored.is_empty() {
             invalid.lock().insert(address.config());

@@ -71,11 +71,11 @@ impl Planner {
         // A value counts as known even if a provider of the older SDK may still change it at apply, as in OpenTofu.
         let known = accepted.config.is_wholly_known();
         if !known || pending {
-            if !rules.makes_objects {
-                return Ok(self.never_read(desired));
-            }
             let planned = all_unknown(&schema.block, &accepted.plain);
             let after = planned.mark_paths(&sensitive_in(&planned, &accepted.marks, &schema.block));
+            if !rules.makes_objects {
+                return Ok(self.never_read(desired, after));
+            }
             let reason = if known { Reason::ReadBecauseDependencyPending } else { Reason::ReadBecauseConfigUnknown };
             let operation = self.take_read(desired, &after, reason, self.left_before_read(desired));
             self.note_unread(desired);
@@ -180,11 +180,12 @@ impl Planner {
     }
 
     /// Handles a data source that neither the plan nor its apply reads: removes it from the state. Its value stays
-    /// unknown. In a destroy plan, only configurations of providers could need the value.
-    fn never_read(&self, desired: &DesiredInstance) -> Value {
+    /// unknown. A destroy that refreshes begins with the normal plan, so that the arguments in `planned` are known.
+    fn never_read(&self, desired: &DesiredInstance, planned: Value) -> Value {
         self.forget_data(desired);
         if self.facts.begins_with_found() {
             self.note_unread(desired);
+            return planned;
         }
         if self.kind().planning() == Planning::RefreshOnly {
             if self.facts.state.get(&desired.address).is_some() {

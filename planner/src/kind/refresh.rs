@@ -3,13 +3,14 @@
 use async_trait::async_trait;
 use weft_evaluator::glue::{DesiredInstance, ExpansionKind, Managed, OpenCheck};
 use weft_evaluator::purpose::Planning;
-use weft_graph_format::address::{ProviderInstance, ResourceInstance, ResourceMode};
+use weft_graph_format::address::{AbsResource, ProviderInstance, ResourceInstance, ResourceMode};
 use weft_graph_format::graph::{PriorObject, StateRecord};
 use weft_graph_format::schema::Schema;
 use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
 
 use super::{Gap, KindOfPlan, open, unseen};
+use crate::facts::Facts;
 use crate::inputs::PlanKind;
 use crate::instance::leaving::Unwanted;
 use crate::planner::Planner;
@@ -45,12 +46,14 @@ impl KindOfPlan for RefreshOnly {
         }
     }
 
-    fn gap(&self, schema: &Schema, kind: ExpansionKind) -> Gap {
-        match (self.importing, kind) {
-            (true, _) => Gap::Nothing,
-            // No object will be created, so the type of its attributes stays unknown.
-            (false, ExpansionKind::Single) => Gap::Unknown(Value::unknown(Type::Dynamic)),
-            (false, _) => Gap::Unknown(Value::unknown(schema.block.implied_type())),
+    fn gap(&self, facts: &Facts, resource: &AbsResource, schema: &Schema, kind: ExpansionKind) -> Gap {
+        match kind {
+            _ if self.importing => Gap::Nothing,
+            // As in OpenTofu, the type stays unknown too if apply does not evaluate the resource.
+            ExpansionKind::Single if !facts.refreshed.contains(&resource.config()) => {
+                Gap::Unknown(Value::unknown(Type::Dynamic))
+            }
+            _ => Gap::Unknown(Value::unknown(schema.block.implied_type())),
         }
     }
 

@@ -16,32 +16,48 @@ use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
 
 use crate::agenda::Agenda;
-use crate::agenda::planned::Computed;
+use crate::agenda::planned::{Computed, PlannedStep, Work};
 use crate::evaluated::Evaluated;
 use crate::facts::Facts;
 use crate::whole::checking::active;
 
-/// Removes from an agenda the steps that are omitted at apply. Returns the changes of the outputs that are stored at
-/// apply. The other outputs keep their values. `active` are the resources that are evaluated at apply: changed
-/// resources, and resources with conditions.
+/// The outputs that are stored at apply.
+pub(crate) struct AppliedOutputs {
+    /// The changes. The other outputs keep their stored values.
+    pub(crate) changes: BTreeMap<SmolStr, OutputChange>,
+    /// The outputs whose planned values are stored, because they depend on instances that apply leaves out.
+    pub(crate) as_planned: BTreeSet<SmolStr>,
+}
+
+/// Removes from an agenda the steps that are omitted at apply. Returns the outputs that are stored at apply. `active`
+/// are the resources that are evaluated at apply: changed resources, and resources with conditions.
 pub(crate) fn leave_out(
     facts: &Facts,
     agenda: &mut Agenda,
     outputs: &BTreeMap<SmolStr, OutputChange>,
     active: &BTreeSet<ConfigResource>,
-) -> BTreeMap<SmolStr, OutputChange> {
+) -> AppliedOutputs {
+    let all = |changes| AppliedOutputs { changes, as_planned: BTreeSet::new() };
     if !facts.rules.makes_objects {
-        return settled_outputs(facts.selection(), outputs);
+        return all(settled_outputs(facts.selection(), outputs));
     }
-    let Selection::Only(targets) = facts.selection() else { return outputs.clone() };
+    let Selection::Only(targets) = facts.selection() else { return all(outputs.clone()) };
     let changed: BTreeSet<ResourceInstance> = agenda.work.iter().map(|work| work.address.clone()).collect();
-    let part = applied_part(&facts.root, targets, &changed, active);
+    // A create-first object is deleted after its dependents change.
+    let goes_first = |work: &&Work| match &work.step {
+        PlannedStep::Delete(leaving) => leaving.deposed.is_none() && !leaving.prior.record.create_before_destroy,
+        _ => false,
+    };
+    let deleted = agenda.work.iter().filter(goes_first).map(|work| work.address.clone()).collect();
+    let part = applied_part(&facts.root, targets, &changed, &deleted, active);
     let left: BTreeSet<String> = changed.difference(&part.instances).map(ToString::to_string).collect();
     if !left.is_empty() {
         without(agenda, &part.instances, &left);
     }
-    let kept = outputs.iter().filter(|(name, _)| !part.outputs_left.contains(*name));
-    kept.map(|(name, change)| (name.clone(), change.clone())).collect()
+    let is_known = |name: &SmolStr| outputs.get(name).is_some_and(|change| change.after.is_wholly_known());
+    let as_planned: BTreeSet<SmolStr> = part.outputs_left.iter().filter(|name| is_known(name)).cloned().collect();
+    let kept = outputs.iter().filter(|(name, _)| !part.outputs_left.contains(*name) || as_planned.contains(*name));
+    AppliedOutputs { changes: kept.map(|(name, change)| (name.clone(), change.clone())).collect(), as_planned }
 }
 
 /// The outputs that apply evaluates although a partial plan omits them. The plan omits an output that depends on

@@ -10,7 +10,7 @@ use weft_evaluator::config::reach::{NeededParts, applied, destroyed, planned};
 use weft_evaluator::selection::Selection;
 use weft_evaluator::{LOCAL_MODULE, REMOTE_MODULE, create_first};
 use weft_graph_format::address::{
-    AbsResource, ConfigResource, Module, ModuleInstance, ProviderConfig, ResourceInstance, ResourceMode,
+    AbsResource, ConfigResource, InstanceKey, Module, ModuleInstance, ProviderConfig, ResourceInstance, ResourceMode,
 };
 use weft_graph_format::changes::{ChangeAction, Changes, ResourceChange};
 use weft_graph_format::checked::CheckedAddress;
@@ -193,6 +193,17 @@ pub(crate) fn active(facts: &Facts, evaluated: &Evaluated, changes: &[ResourceCh
     changed.chain(kept.map(ResourceInstance::config)).collect()
 }
 
+/// The instances that apply evaluates: changed instances, and instances with conditions.
+pub(crate) fn evaluated_instances(
+    facts: &Facts,
+    evaluated: &Evaluated,
+    changes: &[ResourceChange],
+) -> BTreeSet<(ConfigResource, InstanceKey)> {
+    let changed = changes.iter().filter(|change| is_active(change)).map(|change| &change.address);
+    let kept = evaluated.desired.iter().filter(|address| is_kept_for_conditions(facts, address));
+    changed.chain(kept).map(|address| (address.config(), address.key.clone())).collect()
+}
+
 /// The objects in `forced` that apply stores without `create_before_destroy`. A replacement of an object in `forced` is
 /// created first only because dependents require this order. If the object is not replaced, apply stores
 /// `create_before_destroy` for it only if apply also evaluates the dependents.
@@ -207,7 +218,8 @@ pub(crate) fn stored_as_destroy_first(
         forced.remove(&change.address);
     }
     if !forced.is_empty() {
-        let asked = create_first(&facts.root, &active(facts, evaluated, changes));
+        let instances = evaluated_instances(facts, evaluated, changes);
+        let asked = create_first(&facts.root, &active(facts, evaluated, changes), &instances);
         forced.retain(|address| {
             let config = address.config().to_string();
             !asked.contains(config.as_str()) && !asked.contains(format!("{config}{}", address.key).as_str())

@@ -39,6 +39,23 @@ impl Outputs {
             (true, false) => Outputs { wanted: none(), last: none() },
         }
     }
+
+    /// Makes the planned values of these outputs independent of the results of operations.
+    pub(crate) fn settle(&mut self, names: &BTreeSet<SmolStr>) {
+        for (_, output) in self.wanted.iter_mut().filter(|(name, _)| names.contains(*name)) {
+            output.value = without_provenance(&output.value);
+        }
+    }
+
+    /// The outputs that a partial destroy stores: those with known values whose resources are all selected. The values
+    /// are those of the refreshed objects.
+    pub(crate) fn kept_by_destroy(&self, facts: &Facts) -> RootOutputs {
+        let is_kept = |output: &RootOutput| output.value.is_wholly_known() && !output.value.is_null();
+        let partial = *facts.selection() != Selection::All;
+        let kept = self.last.iter().filter(|(_, output)| partial && is_kept(output));
+        let bare = |output: &RootOutput| RootOutput { value: without_provenance(&output.value), ..output.clone() };
+        kept.map(|(name, output)| (name.clone(), bare(output))).collect()
+    }
 }
 
 /// The value of an output before the plan.
@@ -110,13 +127,17 @@ fn is_removed(outputs: &Outputs, name: &SmolStr) -> bool {
     outputs.last.get(name).is_some_and(|output| output.value.is_null())
 }
 
-/// The changes of outputs that the plan does not show: outputs that only apply evaluates (`late`), and outputs that the
-/// refresh before a destroy removes.
-pub(crate) fn hidden_changes(facts: &Facts, outputs: &Outputs, late: &RootOutputs) -> BTreeMap<SmolStr, OutputChange> {
+/// The changes of outputs that the plan does not show: those in `hidden`, and outputs that the refresh before a destroy
+/// removes.
+pub(crate) fn hidden_changes(
+    facts: &Facts,
+    outputs: &Outputs,
+    hidden: &RootOutputs,
+) -> BTreeMap<SmolStr, OutputChange> {
     let snapshot = facts.state.snapshot();
-    let late = late.iter().map(|(name, output)| (name.clone(), change_of(output, stored(snapshot, name))));
+    let hidden = hidden.iter().map(|(name, output)| (name.clone(), change_of(output, stored(snapshot, name))));
     let removed = outputs.last.keys().filter(|name| is_removed(outputs, name) && stored(snapshot, name).existed);
-    late.chain(removed.map(|name| (name.clone(), gone(stored(snapshot, name))))).collect()
+    hidden.chain(removed.map(|name| (name.clone(), gone(stored(snapshot, name))))).collect()
 }
 
 /// The deletes of all outputs in a destroy plan that refreshes. The prior value of each delete is the value of the

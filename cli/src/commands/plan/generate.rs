@@ -37,6 +37,8 @@ const HEADER: &str = "# __generated__ by OpenTofu\n\
 #[derive(Debug, Default)]
 pub struct Generated {
     blocks: Vec<(ResourceInstance, String)>,
+    /// The ids with which the objects were imported.
+    ids: BTreeMap<ResourceInstance, String>,
     problems: Vec<Diagnostic>,
 }
 
@@ -78,9 +80,9 @@ impl Generated {
         if wanted.is_empty() {
             return Ok(Generated::default());
         }
-        let (found, problems) = imported(invocation, loaded, snapshot, wishes, &wanted)?;
+        let Imported { state: found, ids, problems } = imported(invocation, loaded, snapshot, wishes, &wanted)?;
         let schemas = schemas_of(invocation, &found)?;
-        let mut generated = Generated { blocks: Vec::new(), problems };
+        let mut generated = Generated { blocks: Vec::new(), ids, problems };
         for block in &wanted {
             let address = address_of(block);
             let Some(record) = found.instances.get(&address.to_string()) else { continue };
@@ -95,59 +97,67 @@ impl Generated {
         let written = |block: &ImportBlock| generated.blocks.iter().any(|(address, _)| *address == address_of(block));
         let wanted: BTreeSet<_> = wanted.iter().map(|block| block.to.resource.clone()).collect();
         root.statements.imports.retain(|block| !wanted.contains(&block.to.resource) || written(block));
-        let text = generated.text(&BTreeMap::new());
+        let text = generated.text();
         loaded.project.root = with_text(invocation, &Arc::new(root), path, &text)?;
         Ok(generated)
     }
 
-    /// Writes the file, and records the blocks in the plan. Returns a warning if the file has any blocks, and the
-    /// errors of objects that could not be imported.
+    /// Whether there are blocks.
+    pub fn has_blocks(&self) -> bool {
+        !self.blocks.is_empty()
+    }
+
+    /// Writes the file, and records the blocks in the plan, if there is one. Returns a warning if the file has any
+    /// blocks, and the errors of objects that could not be imported.
     ///
     /// # Errors
     /// Returns an error if the file cannot be written. Without the file, an apply of the plan would import objects that
     /// have no block, and the next plan would destroy these objects.
-    pub fn save(self, path: &str, plan: &mut PlanFile) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
-        let mut ids: BTreeMap<ResourceInstance, String> = BTreeMap::new();
-        for change in &plan.changes.resources {
-            if let Some(Importing::Id(id)) = change.importing.as_deref() {
-                ids.insert(change.address.clone(), id.to_string());
-            }
-        }
+    pub fn save(self, path: &str, plan: Option<&mut PlanFile>) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
         let mut said = self.problems.clone();
-        if !self.blocks.is_empty() {
+        if self.has_blocks() {
             let file = std::fs::OpenOptions::new().write(true).create_new(true).open(path);
-            if let Err(error) = file.and_then(|mut file| file.write_all(self.text(&ids).as_bytes())) {
+            if let Err(error) = file.and_then(|mut file| file.write_all(self.text().as_bytes())) {
                 said.push(problems::generated_file_not_written(path, &error));
                 return Err(said);
             }
             said.push(problems::generation_is_experimental());
         }
+        let Some(plan) = plan else { return Ok(said) };
         plan.manifest.errored |= has_errors(&said);
         let texts = self.blocks.iter().map(|(address, text)| (address.to_string(), text.clone()));
         plan.manifest.generated = texts.collect();
         Ok(said)
     }
 
-    /// The contents of the file. `ids` are the ids with which the objects were imported.
-    fn text(&self, ids: &BTreeMap<ResourceInstance, String>) -> String {
+    /// The contents of the file.
+    fn text(&self) -> String {
         let mut text = HEADER.to_owned();
         for (address, block) in &self.blocks {
-            let from = ids.get(address).map(|id| format!(" from {id:?}")).unwrap_or_default();
+            let from = self.ids.get(address).map(|id| format!(" from {id:?}")).unwrap_or_default();
             text.push_str(&format!("\n# __generated__ by OpenTofu{from}\n{block}\n"));
         }
         text
     }
 }
 
-/// Imports the objects of `wanted`. Returns a state with the objects, and the errors of objects that could not be
-/// imported.
+/// Imported objects.
+struct Imported {
+    /// A state with the objects.
+    state: StateFile,
+    ids: BTreeMap<ResourceInstance, String>,
+    /// The errors of objects that could not be imported.
+    problems: Vec<Diagnostic>,
+}
+
+/// Imports the objects of `wanted`.
 fn imported(
     invocation: &Invocation<'_>,
     loaded: &mut Loaded,
     snapshot: &Arc<Snapshot>,
     wishes: &Wishes,
     wanted: &[ImportBlock],
-) -> Result<(StateFile, Vec<Diagnostic>), Vec<Diagnostic>> {
+) -> Result<Imported, Vec<Diagnostic>> {
     let mut text = String::new();
     for block in wanted {
         let empty = Value::null(Type::Dynamic);
@@ -171,11 +181,17 @@ fn imported(
     };
     let made = block_on(loaded.plan(invocation, snapshot.clone(), &wishes)).map_err(|problem| vec![problem])??;
     let problems = made.diagnostics.into_iter().filter(Diagnostic::is_error).collect();
+    let changes = made.file.iter().flat_map(|file| &file.changes.resources);
+    let ids = changes.filter_map(|change| match change.importing.as_deref() {
+        Some(Importing::Id(id)) => Some((change.address.clone(), id.to_string())),
+        _ => None,
+    });
+    let ids = ids.collect();
     let state = made.file.and_then(|file| file.manifest.prior_state);
     let found =
         state.map_or(Ok(StateFile::default()), |text| StateFile::parse(text.as_bytes(), "the imported objects"));
-    let found = found.map_err(|error| vec![problems::imported_objects_unreadable(&error)])?;
-    Ok((found, problems))
+    let state = found.map_err(|error| vec![problems::imported_objects_unreadable(&error)])?;
+    Ok(Imported { state, ids, problems })
 }
 
 fn with_text(

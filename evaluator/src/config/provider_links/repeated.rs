@@ -26,7 +26,10 @@ pub(crate) fn unsuitable(value: &Value) -> Option<String> {
     match kind {
         Kind::Null(_) => Some(problems::null_keys()),
         Kind::Map(_) | Kind::Object(_) => None,
-        Kind::Set(set) if set.items().is_empty() => None,
+        // The type of the elements counts even if there are no elements.
+        Kind::Set(set) if !matches!(set.element_type(), Type::String | Type::Dynamic) => {
+            Some(problems::keys_of_other_kind())
+        }
         // The set is accepted even if elements are unknown, because these may become keys.
         Kind::Set(set) => match set.items().iter().all(may_be_key) {
             true => None,

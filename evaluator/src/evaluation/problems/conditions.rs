@@ -5,7 +5,6 @@ use weft_graph_format::graph::CheckKind;
 use weft_graph_format::plan_file::CheckedKind;
 use weft_graph_format::source::SourceRange;
 
-const INVALID_MESSAGE: &str = "Invalid error message";
 const INVALID_RUN: &str = "Invalid condition run";
 const NULL_CONDITION: &str = "The condition is null; it must be true or false.";
 
@@ -31,16 +30,6 @@ pub(in crate::evaluation) fn unsuitable_condition(kind: CheckKind, why: &str, at
     invalid_result(kind, &unsuitable(why), at)
 }
 
-/// An error message that is not a string, for the reason `why`.
-pub(in crate::evaluation) fn unsuitable_message(why: &str, at: SourceRange) -> Diagnostic {
-    Diagnostic::error(INVALID_MESSAGE, format!("The error message is unsuitable: {why}.")).at(at)
-}
-
-/// A null error message.
-pub(in crate::evaluation) fn null_message(at: SourceRange) -> Diagnostic {
-    Diagnostic::error(INVALID_MESSAGE, "The error message is null, but must be a string.").at(at)
-}
-
 /// A failed condition of an object of the kind `of`. `message` is its error message.
 pub(in crate::evaluation) fn failed_condition(
     of: CheckedKind,
@@ -59,20 +48,6 @@ pub(in crate::evaluation) fn failed_condition(
 /// A failed assertion of a `check` block. `message` is its error message.
 pub(in crate::evaluation) fn failed_assertion(message: &str, at: SourceRange) -> Diagnostic {
     Diagnostic::warning("Check block assertion failed", message).at(at)
-}
-
-/// A sensitive error message.
-pub(in crate::evaluation) fn sensitive_message(at: SourceRange) -> Diagnostic {
-    let detail = "The error message contains sensitive values, so the message is not shown. Remove these values from \
-                  it, or use nonsensitive(...) if they can be shown.";
-    Diagnostic::error("Error message refers to sensitive values", detail).at(at)
-}
-
-/// An ephemeral error message.
-pub(in crate::evaluation) fn ephemeral_message(at: SourceRange) -> Diagnostic {
-    let detail = "The error message contains ephemeral values, so the message is not shown. Remove these values from \
-                  it, or use ephemeralasnull(...).";
-    Diagnostic::error("Error message refers to ephemeral values", detail).at(at)
 }
 
 /// A condition of a `check` block that is not known before apply.
@@ -101,14 +76,4 @@ pub(in crate::evaluation) fn unknown_test_condition(at: SourceRange) -> Diagnost
     let detail = "The condition depends on values that are known only after apply. Write the assertion in a run with \
                   command = apply, or set the values with a mock or an override.";
     Diagnostic::error("Unknown condition run", detail).at(at)
-}
-
-/// The fixed messages that replace an error message which cannot be shown.
-pub(in crate::evaluation) mod message {
-    pub(in crate::evaluation) const SENSITIVE: &str =
-        "The error message is made from sensitive values, so it is not shown.";
-    pub(in crate::evaluation) const EPHEMERAL: &str =
-        "The error message is made from ephemeral values, so it is not shown.";
-    pub(in crate::evaluation) const UNKNOWN: &str = "The error message is not known yet.";
-    pub(in crate::evaluation) const NOT_A_STRING: &str = "The error message is not a string.";
 }
