@@ -35,6 +35,19 @@ impl Keys {
     }
 }
 
+/// A role to assume. The keys of its sessions expire.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AssumedRole {
+    /// The name of the role (ARN).
+    pub arn: String,
+    /// The name of the session.
+    pub session: String,
+    /// The duration of the session, in seconds.
+    pub seconds: i64,
+    /// A policy that further restricts the session.
+    pub policy: Option<String>,
+}
+
 /// A source of keys.
 #[async_trait]
 pub trait CredentialSource: Send + Sync {

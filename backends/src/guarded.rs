@@ -213,16 +213,16 @@ fn first_version(body: &[u8], key: &str) -> Option<String> {
 
 /// A version or a deletion marker in a listing.
 #[derive(Default)]
-struct Entry {
+struct ListedVersion {
     deleted: bool,
     key: String,
     version: String,
 }
 
 /// The versions in a listing, in the order of the listing.
-fn entries(body: &[u8]) -> Vec<Entry> {
+fn entries(body: &[u8]) -> Vec<ListedVersion> {
     let mut reader = Reader::from_reader(body);
-    let mut found: Vec<Entry> = Vec::new();
+    let mut found: Vec<ListedVersion> = Vec::new();
     let mut field = String::new();
     loop {
         let mut add = |text: &str| match (field.as_str(), found.last_mut()) {
@@ -234,7 +234,7 @@ fn entries(body: &[u8]) -> Vec<Entry> {
             Ok(Event::Start(start)) => {
                 field = start.local_name().as_ref().to_owned();
                 if field == "Version" || field == "DeleteMarker" {
-                    found.push(Entry { deleted: field == "DeleteMarker", ..Entry::default() });
+                    found.push(ListedVersion { deleted: field == "DeleteMarker", ..ListedVersion::default() });
                 }
             }
             Ok(Event::End(_)) => field.clear(),

@@ -72,8 +72,8 @@ struct HttpState {
     client: reqwest::Client,
 }
 
-/// A response of the server.
-struct Answer {
+/// A response of the server, with its whole body.
+struct ReceivedResponse {
     status: StatusCode,
     body: Bytes,
 }
@@ -86,7 +86,7 @@ impl HttpState {
         method: &Method,
         url: &Url,
         body: Option<Bytes>,
-    ) -> Result<Answer, BackendError> {
+    ) -> Result<ReceivedResponse, BackendError> {
         let rule = self.settings.retry;
         rule.run(|attempt| {
             let body = body.clone();
@@ -118,7 +118,7 @@ impl HttpState {
         doing: &'static str,
         response: Response,
         attempt: u32,
-    ) -> AttemptResult<Answer, BackendError> {
+    ) -> AttemptResult<ReceivedResponse, BackendError> {
         let status = response.status();
         let passing = status == StatusCode::TOO_MANY_REQUESTS
             || status.is_server_error() && status != StatusCode::NOT_IMPLEMENTED;
@@ -128,13 +128,13 @@ impl HttpState {
             return AttemptResult::Again(self.unreachable(doing, error), wanted.map(Duration::from_secs));
         }
         AttemptResult::Final(match response.bytes().await {
-            Ok(body) => Ok(Answer { status, body }),
+            Ok(body) => Ok(ReceivedResponse { status, body }),
             Err(error) => return AttemptResult::Again(self.unreachable(doing, reason(&error)), None),
         })
     }
 
     /// Whether an error may be temporary. Errors of certificates and URLs are permanent.
-    fn failed(&self, doing: &'static str, error: &reqwest::Error) -> AttemptResult<Answer, BackendError> {
+    fn failed(&self, doing: &'static str, error: &reqwest::Error) -> AttemptResult<ReceivedResponse, BackendError> {
         let words = reason(error);
         let stays = error.is_builder() || error.is_redirect() || words.contains("certificate");
         let failed = self.unreachable(doing, words);
@@ -171,7 +171,7 @@ impl HttpState {
         doing: &'static str,
         action: &Action,
         info: &LockInfo,
-    ) -> Result<Answer, BackendError> {
+    ) -> Result<ReceivedResponse, BackendError> {
         self.send(doing, &action.method, &action.url, Some(info.to_json().into())).await
     }
 }

@@ -19,7 +19,7 @@ use crate::openbao;
 pub const SERVICES: [&str; 4] = ["aws_kms", "azure_vault", "gcp_kms", "openbao"];
 
 /// A key provider in this build.
-struct Entry {
+struct KeyProviderEntry {
     /// The name in configurations.
     name: &'static str,
     schema: fn() -> Block,
@@ -27,14 +27,18 @@ struct Entry {
 }
 
 /// The key providers in this build, in the order of their names.
-const ENTRIES: &[Entry] = &[
+const ENTRIES: &[KeyProviderEntry] = &[
     #[cfg(feature = "s3")]
-    Entry { name: "aws_kms", schema: crate::s3::kms::schema, connect: crate::s3::kms::connect },
+    KeyProviderEntry { name: "aws_kms", schema: crate::s3::kms::schema, connect: crate::s3::kms::connect },
     #[cfg(feature = "azurerm")]
-    Entry { name: "azure_vault", schema: crate::azurerm::vault::schema, connect: crate::azurerm::vault::connect },
+    KeyProviderEntry {
+        name: "azure_vault",
+        schema: crate::azurerm::vault::schema,
+        connect: crate::azurerm::vault::connect,
+    },
     #[cfg(feature = "gcs")]
-    Entry { name: "gcp_kms", schema: crate::gcs::kms::schema, connect: crate::gcs::kms::connect },
-    Entry { name: "openbao", schema: openbao::schema, connect: openbao::connect },
+    KeyProviderEntry { name: "gcp_kms", schema: crate::gcs::kms::schema, connect: crate::gcs::kms::connect },
+    KeyProviderEntry { name: "openbao", schema: openbao::schema, connect: openbao::connect },
 ];
 
 /// The schema of the arguments of a key provider. `None` if this build does not have the key provider.

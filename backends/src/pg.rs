@@ -36,26 +36,26 @@ const DEFAULT: &str = "default";
 /// Returns an error if the settings are not valid.
 pub fn connect(settings: &BackendSettings, environment: Environment<'_>) -> Connecting {
     let (settings, warnings) = PgSettings::read(settings, environment)?;
-    Ok(Connected { backend: Arc::new(Pg { session: Session::new(Arc::new(settings)) }), warnings })
+    Ok(Connected { backend: Arc::new(Pg { session: PgSession::new(Arc::new(settings)) }), warnings })
 }
 
 /// A connection that is opened at the first request.
-struct Session {
+struct PgSession {
     settings: Arc<PgSettings>,
     link: Mutex<Option<Link>>,
     /// The lock that the session holds, and its number.
     lock: Mutex<Option<(String, i64)>>,
 }
 
-impl fmt::Debug for Session {
+impl fmt::Debug for PgSession {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "Session({})", self.settings.place())
+        write!(out, "PgSession({})", self.settings.place())
     }
 }
 
-impl Session {
-    fn new(settings: Arc<PgSettings>) -> Session {
-        Session { settings, link: Mutex::default(), lock: Mutex::default() }
+impl PgSession {
+    fn new(settings: Arc<PgSettings>) -> PgSession {
+        PgSession { settings, link: Mutex::default(), lock: Mutex::default() }
     }
 
     /// The connection. If the connection has ended while the session held a lock, returns an error, because the lock
@@ -84,7 +84,7 @@ impl Session {
 /// The backend.
 #[derive(Debug)]
 struct Pg {
-    session: Session,
+    session: PgSession,
 }
 
 /// Runs one statement. The result of `$session.link()` is the open connection.
@@ -132,7 +132,7 @@ impl Backend for Pg {
     }
 
     fn state(&self, workspace: &str) -> Result<Arc<dyn RemoteState>, BackendError> {
-        let session = Session::new(Arc::clone(&self.session.settings));
+        let session = PgSession::new(Arc::clone(&self.session.settings));
         Ok(Arc::new(PgState(Arc::new(PgRow { session, workspace: workspace.to_owned() }))))
     }
 }
@@ -143,7 +143,7 @@ struct PgState(Arc<PgRow>);
 
 #[derive(Debug)]
 struct PgRow {
-    session: Session,
+    session: PgSession,
     workspace: String,
 }
 

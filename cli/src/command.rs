@@ -57,6 +57,9 @@ pub enum OnMistake {
     Hint,
 }
 
+/// The result of a command: how the process exits, or the problems that the command reports.
+pub type CommandResult = Result<Exit, Vec<Diagnostic>>;
+
 /// A call of a command.
 pub struct Invocation<'a> {
     /// The command.
@@ -112,6 +115,13 @@ impl Invocation<'_> {
             self.view.diagnostics(&problems.iter().map(problems::without_lock).collect::<Vec<_>>());
         }
         Exit::FAILED
+    }
+
+    /// Ends a command that ran in a runtime: reports its problems, if it has any. The outer error of `outcome` is that
+    /// of the runtime.
+    pub fn conclude(&self, outcome: Result<CommandResult, Diagnostic>) -> Exit {
+        let outcome = outcome.unwrap_or_else(|problem| Err(vec![problem]));
+        outcome.unwrap_or_else(|problems| self.fail(&problems))
     }
 
     /// Reports a problem and fails. In a stream of events, the problem is only a message, not a diagnostic.

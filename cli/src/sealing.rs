@@ -48,7 +48,7 @@ impl Context {
             None if mentions_encryption(Path::new("."))? || encryption_from_environment().is_some() => {
                 made(&root_alone(self, arguments).root)?
             }
-            None => Made::default(),
+            None => SealingWithWarnings::default(),
         };
         Ok(self.sealed_by.get_or_init(|| sealing).clone())
     }
@@ -92,9 +92,9 @@ fn mentions_encryption(directory: &Path) -> Result<bool, Vec<Diagnostic>> {
 }
 
 /// The encryption of a command, with warnings.
-type Made = (Arc<Sealing>, Vec<Diagnostic>);
+type SealingWithWarnings = (Arc<Sealing>, Vec<Diagnostic>);
 
-fn made(root: &CompiledModule) -> Result<Made, Vec<Diagnostic>> {
+fn made(root: &CompiledModule) -> Result<SealingWithWarnings, Vec<Diagnostic>> {
     let Some(encryption) = &root.settings.encryption else { return Ok(Default::default()) };
     let mut making = Making { encryption, problems: encryption.problems.clone() };
     let settings = making.settings();

@@ -28,7 +28,7 @@ static START: Once = Once::new();
 
 struct Watch {
     /// The listeners. The last one receives the signals.
-    attentions: Vec<Listener>,
+    attentions: Vec<SignalListener>,
     /// The number of existing [`Hold`]s.
     holds: usize,
     /// The number of signals that arrived while there was a [`Hold`] but no [`Attention`].
@@ -37,7 +37,8 @@ struct Watch {
     begun: u64,
 }
 
-struct Listener {
+/// The side of an [`Attention`] through which signals are sent to it.
+struct SignalListener {
     id: u64,
     /// The number of signals that the listener will still accept.
     left: usize,
@@ -97,7 +98,7 @@ impl Attention {
             // Sending cannot fail, because the receiver exists.
             let _ = sender.send(());
         }
-        watch.attentions.push(Listener { id, left: orderly - held, signals: sender });
+        watch.attentions.push(SignalListener { id, left: orderly - held, signals: sender });
         Attention { id, signals }
     }
 
@@ -206,9 +207,9 @@ pub fn forward() -> mpsc::Receiver<Cancel> {
 mod tests {
     use super::*;
 
-    fn listener(id: u64, left: usize) -> (Listener, mpsc::UnboundedReceiver<()>) {
+    fn listener(id: u64, left: usize) -> (SignalListener, mpsc::UnboundedReceiver<()>) {
         let (signals, receiver) = mpsc::unbounded_channel();
-        (Listener { id, left, signals }, receiver)
+        (SignalListener { id, left, signals }, receiver)
     }
 
     fn nobody() -> Watch {

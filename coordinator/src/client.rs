@@ -14,7 +14,7 @@ use weft_proto::cluster as proto;
 use weft_state::{ChangeTotals, Opaque};
 
 pub use crate::dial::ClientError;
-use crate::dial::{CONNECT_TIMEOUT, Dialer, Line};
+use crate::dial::{CONNECT_TIMEOUT, Dialer, TokenChannel};
 use crate::doubts::KnownDoubt;
 use crate::event::{Cancel, Decision};
 use crate::fleet::WorkerListing;
@@ -31,7 +31,7 @@ use weft_protocol::{Candidate, EncodedFrame, OutputLine};
 /// A connection to a coordinator.
 #[derive(Clone, Debug)]
 pub struct Client {
-    runs: proto::runs_client::RunsClient<Line>,
+    runs: proto::runs_client::RunsClient<TokenChannel>,
     address: String,
     trouble: Trouble,
 }

@@ -166,7 +166,7 @@ impl Interceptor for AddToken {
 }
 
 /// A channel to a coordinator that adds the token to each request.
-pub(crate) type Line = InterceptedService<Channel, AddToken>;
+pub(crate) type TokenChannel = InterceptedService<Channel, AddToken>;
 
 impl Dialer {
     /// A dialer that connects with TLS, and presents a token if there is one. Without TLS, it connects to Unix sockets
@@ -192,7 +192,7 @@ impl Dialer {
     }
 
     /// Connects to an address. If a request fails later, the returned `Trouble` says whether TLS is the cause.
-    pub(crate) async fn connect(&self, text: &str) -> Result<(Line, Trouble), ClientError> {
+    pub(crate) async fn connect(&self, text: &str) -> Result<(TokenChannel, Trouble), ClientError> {
         let address = Address::parse(text).ok_or_else(|| ClientError::Address(text.to_owned()))?;
         let tls = match (&address, &self.tls) {
             (Address::Unix(_), _) => None,

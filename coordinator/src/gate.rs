@@ -21,7 +21,7 @@ const BEARER: &str = "Bearer ";
 
 /// The requirements of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Need {
+struct RequestRequirements {
     /// The caller must have one of these roles.
     roles: &'static [Role],
     /// The maximum size of the request's body in bytes. `None` for a stream of frames, which has no total size. Another
@@ -32,11 +32,11 @@ struct Need {
 /// The requirements of a method, by its path. `Work` also accepts the role `apply`, because a command line that watches
 /// its run has its own worker for home operations. From a caller without the role `worker`, the hub accepts only such a
 /// worker.
-fn need(path: &str) -> Need {
-    let small = |roles| Need { roles, bytes: Some(REQUEST_BYTES) };
+fn requirements(path: &str) -> RequestRequirements {
+    let small = |roles| RequestRequirements { roles, bytes: Some(REQUEST_BYTES) };
     match path {
-        "/weft.cluster.v1.Workers/Work" => Need { roles: &[Role::Worker, Role::Apply], bytes: None },
-        "/weft.cluster.v1.Runs/SubmitRun" => Need { roles: &[Role::Apply], bytes: Some(FRAME_BYTES) },
+        "/weft.cluster.v1.Workers/Work" => RequestRequirements { roles: &[Role::Worker, Role::Apply], bytes: None },
+        "/weft.cluster.v1.Runs/SubmitRun" => RequestRequirements { roles: &[Role::Apply], bytes: Some(FRAME_BYTES) },
         "/weft.cluster.v1.Runs/ResumeRun" | "/weft.cluster.v1.Runs/CancelRun" => small(&[Role::Apply]),
         "/weft.cluster.v1.Runs/WatchRun" | "/weft.cluster.v1.Runs/ListRuns" | "/weft.cluster.v1.Runs/ShowRun" => {
             small(&[Role::Read])
@@ -108,8 +108,8 @@ where
 async fn admit(guard: &Guard, mut request: Request) -> Result<Request, Status> {
     let peer = request.extensions().get::<Peer>().cloned().unwrap_or(Peer::Unknown);
     let peer = caller(guard, peer, presented(&request)).await?;
-    let need = need(request.uri().path());
-    let mut allowed = need.roles.iter().map(|role| guard.access.check(&peer, *role));
+    let required = requirements(request.uri().path());
+    let mut allowed = required.roles.iter().map(|role| guard.access.check(&peer, *role));
     let first = allowed.next().unwrap_or(Ok(()));
     if let Err(refusal) = first.clone()
         && !allowed.any(|allowed| allowed.is_ok())
@@ -122,7 +122,7 @@ async fn admit(guard: &Guard, mut request: Request) -> Result<Request, Status> {
     }
     let is_worker = guard.access.check(&peer, Role::Worker).is_ok();
     request.extensions_mut().insert(Admitted { peer, is_worker });
-    Ok(match need.bytes {
+    Ok(match required.bytes {
         Some(bytes) => request.map(|body| Body::new(Limited::new(body, bytes))),
         None => request,
     })
@@ -159,8 +159,8 @@ mod tests {
 
     #[test]
     fn a_method_that_the_table_does_not_know_needs_the_highest_role() {
-        assert_eq!(need("/weft.cluster.v1.Runs/DeleteEverything").roles, [Role::Admin]);
-        assert_eq!(need("/").roles, [Role::Admin]);
+        assert_eq!(requirements("/weft.cluster.v1.Runs/DeleteEverything").roles, [Role::Admin]);
+        assert_eq!(requirements("/").roles, [Role::Admin]);
     }
 
     #[test]
@@ -174,7 +174,7 @@ mod tests {
             }
             if let Some(method) = line.strip_prefix("rpc ") {
                 let method = method.split('(').next().unwrap();
-                let roles = need(&format!("/weft.cluster.v1.{service}/{method}")).roles;
+                let roles = requirements(&format!("/weft.cluster.v1.{service}/{method}")).roles;
                 assert_eq!(roles == [Role::Admin], method == "DrainWorker", "{service}/{method}");
                 methods += 1;
             }

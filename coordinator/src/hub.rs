@@ -66,8 +66,9 @@ struct Connected {
     hang_up: Option<tokio::sync::oneshot::Sender<()>>,
 }
 
+/// What a [`Hub`] knows about the workers and runs of this process.
 #[derive(Default)]
-struct State {
+struct HubState {
     workers: BTreeMap<String, Connected>,
     runs: BTreeMap<RunId, EventSender>,
     /// The names of the workers that the operator drains. A name stays in this set while its worker is disconnected.
@@ -79,7 +80,7 @@ struct State {
     closed: bool,
 }
 
-impl State {
+impl HubState {
     /// The registered runs that a worker with this scope may work for.
     fn listeners(&self, scope: &Scope) -> Vec<EventSender> {
         self.runs.iter().filter(|(run, _)| scope.allows(run)).map(|(_, sender)| sender.clone()).collect()
@@ -89,7 +90,7 @@ impl State {
 /// The connected workers.
 #[derive(Clone, Default)]
 pub struct Hub {
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<HubState>>,
     meters: Arc<Meters>,
     /// Whether the store encrypts its content.
     sealed: bool,
@@ -103,13 +104,13 @@ impl std::fmt::Debug for Hub {
 }
 
 /// The registration of a run. Dropping it unregisters the run.
-pub(crate) struct Listening {
+pub(crate) struct RunRegistration {
     run: RunId,
-    hub: Weak<Mutex<State>>,
+    hub: Weak<Mutex<HubState>>,
     meters: Arc<Meters>,
 }
 
-impl Drop for Listening {
+impl Drop for RunRegistration {
     fn drop(&mut self) {
         self.meters.forget_run(&self.run);
         if let Some(state) = self.hub.upgrade() {
@@ -366,7 +367,7 @@ impl Hub {
             return None;
         }
         let mut state = self.state.lock();
-        let State { workers, runs, .. } = &mut *state;
+        let HubState { workers, runs, .. } = &mut *state;
         let worker = workers.get_mut(worker_name(id)).filter(|worker| worker.id == *id)?;
         let listener = runs.get(run).cloned();
         if listener.is_none() {
@@ -401,12 +402,12 @@ impl Hub {
     /// Registers a run, and sends it an event for each connected worker that may work for it. A worker is disconnected
     /// instead if it has tasks of the run, sent reports about the run earlier, or was connected when an earlier
     /// registration of the run ended. The worker then reconnects with a new greeting, so that no report is missed.
-    pub(crate) async fn listen_for(&self, run: &RunId, sender: EventSender) -> Listening {
+    pub(crate) async fn listen_for(&self, run: &RunId, sender: EventSender) -> RunRegistration {
         let events = {
             let mut state = self.state.lock();
             state.runs.insert(run.clone(), sender.clone());
             let mut events = Vec::new();
-            let State { workers, drained, .. } = &mut *state;
+            let HubState { workers, drained, .. } = &mut *state;
             for (name, worker) in workers.iter_mut().filter(|(_, worker)| worker.scope.allows(run)) {
                 if worker.unheard.contains(run) {
                     worker.hang_up = None;
@@ -420,7 +421,7 @@ impl Hub {
             events
         };
         let _ = sender.send(events).await;
-        Listening { run: run.clone(), hub: Arc::downgrade(&self.state), meters: Arc::clone(&self.meters) }
+        RunRegistration { run: run.clone(), hub: Arc::downgrade(&self.state), meters: Arc::clone(&self.meters) }
     }
 
     /// Sends a frame to a worker, if `connection` is still the worker's connection. A worker that does not receive its

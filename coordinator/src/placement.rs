@@ -46,7 +46,7 @@ use weft_graph_format::value::Value;
 
 use crate::problems;
 use crate::rule_name::RuleName;
-use limit::{LimitRule, RetryRule};
+use limit::{LimitRule, RetryEntry};
 use rule::{Known, Rule};
 
 /// The name of the file that is used if none is given.
@@ -64,7 +64,7 @@ pub struct PlacementRules {
     #[serde(default, rename = "limit")]
     limits: Vec<LimitRule>,
     #[serde(default, rename = "retry")]
-    retries: Vec<RetryRule>,
+    retries: Vec<RetryEntry>,
 }
 
 /// The effect of the rules of a file on one plan.

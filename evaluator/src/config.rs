@@ -85,7 +85,7 @@ pub use moved::MovedBlock;
 pub use named_instances::{AppliedPart, applied_part};
 pub use needs::{Beginnings, needed_resources};
 pub(crate) use provider::ProviderKey;
-pub use provider::{PassedProvider, ProviderBlock, ProviderReference};
+pub use provider::{PassedProvider, ProviderBlock, ProviderName, ProviderReference};
 pub(crate) use provider_links::{missing_providers, unsuitable};
 pub use provisioner::Provisioner;
 pub use relative_address::RelativeAddress;

@@ -26,7 +26,8 @@ use crate::task::run_task;
 /// The maximum number of concurrent searches for evidence. Each may read from a provider, and none is urgent.
 const MOST_SETTLING: usize = 64;
 
-struct RunState {
+/// A run with its open shards on this worker.
+struct OpenRun {
     context: Arc<RunContext>,
     /// The open shards.
     shards: BTreeMap<u32, Arc<Shard>>,
@@ -44,7 +45,7 @@ pub(crate) struct Desk {
     host: Arc<Host>,
     events: mpsc::Sender<Event>,
     docket: Docket,
-    runs: BTreeMap<RunId, RunState>,
+    runs: BTreeMap<RunId, OpenRun>,
     running: BTreeMap<(RunId, Task), Running>,
     room: Arc<Semaphore>,
     settling: Arc<Semaphore>,
@@ -159,7 +160,7 @@ impl Desk {
         let state = self
             .runs
             .entry(run.clone())
-            .or_insert_with(|| RunState { context: Arc::new(RunContext::new(run.clone())), shards: BTreeMap::new() });
+            .or_insert_with(|| OpenRun { context: Arc::new(RunContext::new(run.clone())), shards: BTreeMap::new() });
         let (host, context, events) = (self.host.clone(), state.context.clone(), self.events.clone());
         tokio::spawn(async move {
             let run = context.id.clone();

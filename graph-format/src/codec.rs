@@ -143,12 +143,12 @@ fn at(path: &Path) -> String {
 
 /// The position of an encoder or decoder in the value.
 #[derive(Default)]
-struct Position {
+struct ValuePosition {
     steps: Vec<ValueStep>,
     depth: usize,
 }
 
-impl Position {
+impl ValuePosition {
     fn encode_error(&self, problem: EncodeProblem) -> EncodeError {
         EncodeError { path: Path(self.steps.clone()), problem }
     }
@@ -163,7 +163,7 @@ impl Position {
     }
 
     /// Enters a level of the value. Returns `false` if the level is too deep. The caller leaves the level with
-    /// [`Position::leave`], or returns an error.
+    /// [`ValuePosition::leave`], or returns an error.
     fn enter(&mut self) -> bool {
         self.depth += 1;
         self.depth <= MAX_DEPTH

@@ -26,17 +26,17 @@ pub struct NetworkMirror {
 }
 
 #[derive(Deserialize)]
-struct Index {
+struct VersionIndex {
     versions: BTreeMap<String, serde::de::IgnoredAny>,
 }
 
 #[derive(Deserialize)]
 struct Archives {
-    archives: BTreeMap<String, Archive>,
+    archives: BTreeMap<String, MirrorArchive>,
 }
 
 #[derive(Deserialize)]
-struct Archive {
+struct MirrorArchive {
     url: String,
     #[serde(default)]
     hashes: Option<Vec<String>>,
@@ -57,7 +57,7 @@ impl NetworkMirror {
         if answer.status == StatusCode::NOT_FOUND {
             return Ok(None);
         }
-        let index: Index = answer.sound()?.json()?;
+        let index: VersionIndex = answer.sound()?.json()?;
         // Names that are not versions are ignored.
         Ok(Some(index.versions.keys().filter_map(|version| version.parse().ok()).collect()))
     }

@@ -56,7 +56,7 @@ struct TargetPlatform {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Package {
+struct PackageManifest {
     #[serde(default)]
     artifact_type: Option<String>,
     #[serde(default)]
@@ -112,7 +112,7 @@ impl OciMirror {
         let Some(target) = target else { return Ok(None) };
         let manifest = self.client.manifest(&repository, &target.digest).await?;
         let manifest = manifest.ok_or_else(|| unusable(format!("the manifest {} is missing", target.digest)))?;
-        let package: Package = manifest.parse(&repository)?;
+        let package: PackageManifest = manifest.parse(&repository)?;
         if package.artifact_type.as_deref().is_some_and(|kind| kind != PROVIDER_TARGET) {
             return Err(unusable(format!("the manifest {} is not a provider package", target.digest)));
         }

@@ -67,7 +67,7 @@ struct VersionEntry {
 }
 
 #[derive(Deserialize)]
-struct Package {
+struct RegistryPackage {
     #[serde(default)]
     protocols: Option<Vec<String>>,
     os: String,
@@ -152,7 +152,7 @@ impl ProviderRegistry {
             return Ok(None);
         }
         let answer = sound(answer)?;
-        let package: Package = answer.json()?;
+        let package: RegistryPackage = answer.json()?;
         if package.os != platform.os || package.arch != platform.arch {
             let said = format!("{}_{}", package.os, package.arch);
             return Err(PackageError::Answer {

@@ -97,8 +97,9 @@ pub(crate) struct Envelope {
     pub(crate) payload: Vec<u8>,
 }
 
+/// The JSON of an envelope, with the fields in OpenTofu's order.
 #[derive(Serialize)]
-struct Written<'a> {
+struct WrittenEnvelope<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     serial: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -123,7 +124,7 @@ struct Read<'a> {
 impl Envelope {
     /// The bytes of the file.
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
-        let written = Written {
+        let written = WrittenEnvelope {
             serial: self.identity.serial,
             lineage: self.identity.lineage.as_deref(),
             meta: self.metadata.iter().map(|(key, own)| (key.as_str(), BASE64_STANDARD.encode(own))).collect(),

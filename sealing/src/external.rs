@@ -32,7 +32,7 @@ pub const MOST_PAYLOAD_OUTPUT: u64 = LARGEST_ENVELOPE;
 
 /// The metadata of a command. It is preserved exactly, including the digits of numbers.
 #[derive(Serialize, Deserialize)]
-struct Metadata<'a> {
+struct CommandMetadata<'a> {
     #[serde(borrow)]
     external_data: Option<&'a RawValue>,
 }
@@ -42,7 +42,7 @@ struct KeysOutput<'a> {
     #[serde(borrow)]
     keys: KeyPair<'a>,
     #[serde(borrow)]
-    meta: Metadata<'a>,
+    meta: CommandMetadata<'a>,
 }
 
 #[derive(Deserialize)]
@@ -81,7 +81,7 @@ pub(crate) fn new_key(command: &[String]) -> Result<(Secret, Vec<u8>), CommandEr
 /// Asks a command for the key that this metadata describes.
 pub(crate) fn key_of(command: &[String], metadata: &[u8]) -> Result<Secret, KeysError> {
     let metadata =
-        serde_json::from_slice::<Metadata<'_>>(metadata).map_err(|error| KeysError::Metadata(error.into()))?;
+        serde_json::from_slice::<CommandMetadata<'_>>(metadata).map_err(|error| KeysError::Metadata(error.into()))?;
     // The bytes are valid UTF-8, because they are JSON that was just written.
     let input = String::from_utf8_lossy(&written(&metadata)).into_owned();
     let output = ask_for_keys(command, input)?;
@@ -125,7 +125,7 @@ impl From<CommandError> for KeysError {
 }
 
 /// The metadata as JSON, in the form that is stored and sent.
-fn written(metadata: &Metadata<'_>) -> Vec<u8> {
+fn written(metadata: &CommandMetadata<'_>) -> Vec<u8> {
     // The schema requires an object. OpenTofu stores null for a program without metadata.
     let data = metadata.external_data.map(RawValue::get).filter(|text| text.starts_with('{')).unwrap_or("{}");
     format!("{{\"external_data\":{data}}}").into_bytes()

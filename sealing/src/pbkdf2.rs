@@ -48,7 +48,7 @@ pub(crate) struct Derivation {
 
 /// The JSON of the metadata, with the fields in OpenTofu's order.
 #[derive(Serialize, Deserialize)]
-struct Written {
+struct WrittenMetadata {
     salt: String,
     iterations: u64,
     hash_function: String,
@@ -66,7 +66,7 @@ impl Derivation {
 
     /// Parses metadata, which may come from an untrusted file.
     pub(crate) fn read(metadata: &[u8]) -> Result<Derivation, MetadataProblem> {
-        let written: Written =
+        let written: WrittenMetadata =
             serde_json::from_slice(metadata).map_err(|error| MetadataProblem::Json(JsonProblem::from(error)))?;
         let hash_function = written.hash_function.parse()?;
         let salt = BASE64_STANDARD.decode(&written.salt).map_err(|_| MetadataProblem::Salt)?;
@@ -84,7 +84,7 @@ impl Derivation {
 
     /// The metadata as JSON.
     pub(crate) fn written(&self) -> Vec<u8> {
-        let written = Written {
+        let written = WrittenMetadata {
             salt: BASE64_STANDARD.encode(&self.salt),
             iterations: self.sizes.iterations,
             hash_function: self.sizes.hash_function.word().to_owned(),

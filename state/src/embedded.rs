@@ -73,7 +73,7 @@ pub use remote::RemoteOptions;
 pub use saves::SAVE_INTERVAL;
 use saves::Saves;
 pub(crate) use sealed::Seals;
-use terms::Core;
+use terms::EmbeddedCore;
 
 /// The maximum number of attempts to read without the lock. An attempt fails if the files do not match, because another
 /// process may be writing them at that moment.
@@ -84,7 +84,7 @@ const LOOK_PAUSE: Duration = Duration::from_millis(30);
 /// A state file with its runs.
 #[derive(Clone)]
 pub struct EmbeddedStore {
-    core: Arc<Core>,
+    core: Arc<EmbeddedCore>,
 }
 
 impl fmt::Debug for EmbeddedStore {
@@ -149,9 +149,9 @@ impl EmbeddedStore {
         let interval = mode.save_interval;
         let saves = interval.and_then(|interval| Some(Arc::new(Saves::new(live.handle.saver()?, interval))));
         let budgets = LocalBudgets::default();
-        let core = Core { medium, mode, folders, incarnation, saves, live: None, budgets };
+        let core = EmbeddedCore { medium, mode, folders, incarnation, saves, live: None, budgets };
         core.recover(&mut live, unfolded, &left_behind)?;
-        Ok(EmbeddedStore { core: Arc::new(Core { live: Some(Mutex::new(live)), ..core }) })
+        Ok(EmbeddedStore { core: Arc::new(EmbeddedCore { live: Some(Mutex::new(live)), ..core }) })
     }
 
     /// Opens the store to show the state and the runs while another process may write. The opened store takes no lock
@@ -192,7 +192,7 @@ impl EmbeddedStore {
         let folders = RunFolders::new(medium.files(), name, Seals::new(Arc::clone(&mode.sealing)));
         let incarnation = Incarnation(random_u128()?);
         let budgets = LocalBudgets::default();
-        let core = Core { medium, mode, folders, incarnation, saves: None, live: None, budgets };
+        let core = EmbeddedCore { medium, mode, folders, incarnation, saves: None, live: None, budgets };
         Ok(EmbeddedStore { core: Arc::new(core) })
     }
 
@@ -207,7 +207,7 @@ impl EmbeddedStore {
     /// Runs work that may block on a thread of its own.
     async fn blocking<Answer: Send + 'static>(
         &self,
-        work: impl FnOnce(&Core) -> Result<Answer, StoreError> + Send + 'static,
+        work: impl FnOnce(&EmbeddedCore) -> Result<Answer, StoreError> + Send + 'static,
     ) -> Result<Answer, StoreError> {
         let core = Arc::clone(&self.core);
         match tokio::task::spawn_blocking(move || work(&core)).await {

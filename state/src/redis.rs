@@ -102,10 +102,11 @@ const MAX_PLAN: usize = 500 * 1024 * 1024;
 /// A state and its runs in Redis.
 #[derive(Clone)]
 pub struct RedisStore {
-    core: Arc<Core>,
+    core: Arc<RedisCore>,
 }
 
-struct Core {
+/// The data that all clones of a [`RedisStore`] share.
+struct RedisCore {
     connection: Connection,
     keys: Keys,
     incarnation: Incarnation,
@@ -166,11 +167,11 @@ impl RedisStore {
         let Some(incarnation) = steps::incarnation(&incarnation) else {
             return Err(problems::no_meta_record(place));
         };
-        Ok(RedisStore { core: Arc::new(Core { connection, keys, incarnation, place, seal }) })
+        Ok(RedisStore { core: Arc::new(RedisCore { connection, keys, incarnation, place, seal }) })
     }
 }
 
-impl Core {
+impl RedisCore {
     fn damaged(&self, key: &str, damage: Damage<'_>) -> StoreError {
         problems::damaged(key, &self.place, damage)
     }

@@ -57,7 +57,7 @@ impl Span {
 
 /// The start of a line and, for a line that is not plain ASCII, the position of its checkpoints.
 #[derive(Clone, Debug)]
-struct Line {
+struct LineStart {
     start: u32,
     /// Index of the first checkpoint of this line. The checkpoints of the line end where those of the next line begin.
     checkpoints: u32,
@@ -73,7 +73,7 @@ pub struct SourceFile {
     name: SmolStr,
     text: std::sync::Arc<str>,
     origin: Position,
-    lines: Vec<Line>,
+    lines: Vec<LineStart>,
     /// Checkpoints of all lines: a byte offset, and the number of grapheme clusters between the start of the line and
     /// this offset.
     checkpoints: Vec<(u32, u32)>,
@@ -97,7 +97,7 @@ impl SourceFile {
             let length = text[start..].find('\n').map(|at| at + 1);
             let line = &text[start..start + length.unwrap_or(text.len() - start)];
             let ascii = line.is_ascii();
-            lines.push(Line { start: offset(start), checkpoints: offset(checkpoints.len()), ascii });
+            lines.push(LineStart { start: offset(start), checkpoints: offset(checkpoints.len()), ascii });
             if !ascii {
                 let mut remembered = 0;
                 for (column, (at, _)) in line.grapheme_indices(true).enumerate() {
@@ -145,7 +145,7 @@ impl SourceFile {
     }
 
     /// The number of grapheme clusters between the start of the line and `byte`.
-    fn column(&self, index: usize, line: &Line, byte: u32) -> u32 {
+    fn column(&self, index: usize, line: &LineStart, byte: u32) -> u32 {
         let end = self.lines.get(index + 1).map_or(self.checkpoints.len(), |next| next.checkpoints as usize);
         let remembered = self.checkpoints.get(line.checkpoints as usize..end).unwrap_or_default();
         let before = remembered.partition_point(|(at, _)| *at <= byte);

@@ -78,7 +78,7 @@ pub(super) struct Cli {
 }
 
 /// Why a method cannot be used: the summary of the diagnostic, and the reasons.
-type Refusal = (&'static str, Vec<String>);
+type MethodRefusal = (&'static str, Vec<String>);
 
 /// The first method that the settings allow. If no method can be used, adds the reasons to the problems of `arguments`.
 pub(super) fn choose(arguments: &mut Arguments<'_>, subscription: Option<String>) -> Option<Method> {
@@ -153,7 +153,7 @@ pub(super) fn value_or_file(what: &str, value: Option<&str>, file: Option<&Path>
     }
 }
 
-fn certificate(arguments: &mut Arguments<'_>, common: &Common) -> Result<Method, Refusal> {
+fn certificate(arguments: &mut Arguments<'_>, common: &Common) -> Result<Method, MethodRefusal> {
     const SUMMARY: &str = "Invalid Azure Client Certificate Auth";
     let mut reasons = Vec::new();
     let application = common.application(&mut reasons);
@@ -168,7 +168,7 @@ fn certificate(arguments: &mut Arguments<'_>, common: &Common) -> Result<Method,
     Err((SUMMARY, reasons))
 }
 
-fn secret(arguments: &mut Arguments<'_>, common: &Common) -> Result<Method, Refusal> {
+fn secret(arguments: &mut Arguments<'_>, common: &Common) -> Result<Method, MethodRefusal> {
     const SUMMARY: &str = "Invalid Azure Client Secret Auth";
     let mut reasons = Vec::new();
     let application = common.application(&mut reasons);
@@ -182,7 +182,7 @@ fn secret(arguments: &mut Arguments<'_>, common: &Common) -> Result<Method, Refu
     Err((SUMMARY, reasons))
 }
 
-fn pipelines(arguments: &mut Arguments<'_>, common: &Common) -> Result<Method, Refusal> {
+fn pipelines(arguments: &mut Arguments<'_>, common: &Common) -> Result<Method, MethodRefusal> {
     const SUMMARY: &str = "Invalid Azure DevOps Auth";
     let connection = arguments.filled("ado_service_connection_id", &CONNECTIONS);
     let Some(connection) = connection.filter(|_| common.uses_oidc) else {
@@ -208,7 +208,7 @@ fn pipelines(arguments: &mut Arguments<'_>, common: &Common) -> Result<Method, R
     }
 }
 
-fn oidc(arguments: &mut Arguments<'_>, common: &Common) -> Result<Method, Refusal> {
+fn oidc(arguments: &mut Arguments<'_>, common: &Common) -> Result<Method, MethodRefusal> {
     const SUMMARY: &str = "Invalid Azure OpenID Connect Auth";
     if !common.uses_oidc {
         return Err((SUMMARY, vec!["This method needs \"use_oidc\" (or ARM_USE_OIDC) set to true".to_owned()]));
@@ -240,7 +240,7 @@ fn oidc(arguments: &mut Arguments<'_>, common: &Common) -> Result<Method, Refusa
     }
 }
 
-fn machine(arguments: &mut Arguments<'_>, common: &Common) -> Result<Method, Refusal> {
+fn machine(arguments: &mut Arguments<'_>, common: &Common) -> Result<Method, MethodRefusal> {
     const SUMMARY: &str = "Invalid Azure Managed Service Identity Auth";
     if !arguments.flag("use_msi", &["ARM_USE_MSI"]).unwrap_or_default() {
         return Err((SUMMARY, vec!["This method needs \"use_msi\" (or ARM_USE_MSI) set to true".to_owned()]));
@@ -249,7 +249,7 @@ fn machine(arguments: &mut Arguments<'_>, common: &Common) -> Result<Method, Ref
     found.map(Method::Machine).map_err(|error| (SUMMARY, vec![error]))
 }
 
-fn workload(arguments: &mut Arguments<'_>, _common: &Common) -> Result<Method, Refusal> {
+fn workload(arguments: &mut Arguments<'_>, _common: &Common) -> Result<Method, MethodRefusal> {
     const SUMMARY: &str = "Invalid AKS Workload Identity Auth";
     if !arguments.flag("use_aks_workload_identity", &["ARM_USE_AKS_WORKLOAD_IDENTITY"]).unwrap_or_default() {
         let reason = "This method needs \"use_aks_workload_identity\" (or ARM_USE_AKS_WORKLOAD_IDENTITY) set to true";
@@ -268,7 +268,7 @@ fn workload(arguments: &mut Arguments<'_>, _common: &Common) -> Result<Method, R
     }
 }
 
-fn cli(arguments: &mut Arguments<'_>, common: &Common, subscription: Option<String>) -> Result<Method, Refusal> {
+fn cli(arguments: &mut Arguments<'_>, common: &Common, subscription: Option<String>) -> Result<Method, MethodRefusal> {
     const SUMMARY: &str = "Invalid Azure Command Line Auth";
     if !arguments.flag("use_cli", &["ARM_USE_CLI"]).unwrap_or(true) {
         return Err((SUMMARY, vec!["This method is turned off by use_cli = false (or ARM_USE_CLI)".to_owned()]));

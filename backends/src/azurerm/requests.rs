@@ -225,25 +225,25 @@ impl Client {
 
     /// Creates an empty blob, unless the blob exists.
     pub(super) async fn create_empty(&self, doing: &'static str, key: &str) -> Result<(), BackendError> {
-        self.upload(doing, key, Bytes::new(), &Fit::Absent, None).await.map(|_| ())
+        self.upload(doing, key, Bytes::new(), &WriteCondition::Absent, None).await.map(|_| ())
     }
 
-    /// Writes a blob if it meets the condition `fit`.
+    /// Writes a blob if it meets `condition`.
     async fn upload(
         &self,
         doing: &'static str,
         key: &str,
         content: Bytes,
-        fit: &Fit,
+        condition: &WriteCondition,
         lock: Option<&str>,
     ) -> Result<Uploaded, BackendError> {
         let digest = version_of(&content).0;
         let call = self.call(doing, Method::PUT, key, &[]).await?.body(JSON, content).header("content-md5", digest);
         let call = call.header("x-ms-blob-type", "BlockBlob").header("x-ms-blob-content-type", JSON);
-        let call = match fit {
-            Fit::Any => call,
-            Fit::Absent => call.header("if-none-match", "*"),
-            Fit::Is(found) => with_metadata(call.header("if-match", &found.etag), &found.metadata),
+        let call = match condition {
+            WriteCondition::Any => call,
+            WriteCondition::Absent => call.header("if-none-match", "*"),
+            WriteCondition::Is(found) => with_metadata(call.header("if-match", &found.etag), &found.metadata),
         };
         let reply = self.send(key, &self.encrypted(with_lease(call, lock), true)).await?;
         match reply.status {
@@ -290,8 +290,8 @@ impl Client {
             if self.settings.snapshot && found.is_some() {
                 self.snapshot("keeping a snapshot of the state", key, lock).await?;
             }
-            let fit = found.map_or(Fit::Absent, Fit::Is);
-            match self.upload(DOING, key, content.clone(), &fit, lock).await? {
+            let condition = found.map_or(WriteCondition::Absent, WriteCondition::Is);
+            match self.upload(DOING, key, content.clone(), &condition, lock).await? {
                 Uploaded::Done => return Ok(Written::Done(version)),
                 Uploaded::Perhaps => perhaps = true,
                 Uploaded::No => {}
@@ -343,7 +343,7 @@ impl Client {
 }
 
 /// The condition on a blob under which a write takes effect.
-enum Fit {
+enum WriteCondition {
     Any,
     Absent,
     /// The blob must have the ETag in these properties. The write preserves the metadata of the blob.
@@ -396,12 +396,12 @@ impl Bucket for Client {
         _kind: ObjectKind,
         when: &When,
     ) -> Result<Written, BackendError> {
-        let fit = match when {
-            When::Always => Fit::Any,
-            When::Absent => Fit::Absent,
+        let condition = match when {
+            When::Always => WriteCondition::Any,
+            When::Absent => WriteCondition::Absent,
             When::Is(_) => return self.write(key, content, when, None).await,
         };
-        match self.upload(doing, key, content.clone(), &fit, None).await? {
+        match self.upload(doing, key, content.clone(), &condition, None).await? {
             Uploaded::Done => Ok(Written::Done(version_of(&content))),
             Uploaded::No => Ok(Written::Conflict),
             Uploaded::Perhaps => match self.get(doing, key).await? {

@@ -93,12 +93,12 @@ pub(super) enum Proof {
     /// A token.
     Token(Arc<Method>),
     /// A key of the account. It is requested from Resource Manager, with a token.
-    ListedKey(Arc<Method>, Account),
+    ListedKey(Arc<Method>, AccountLocation),
 }
 
 /// The location of an account in Resource Manager.
 #[derive(Clone)]
-pub(super) struct Account {
+pub(super) struct AccountLocation {
     /// The resource group.
     pub(super) group: String,
     /// The subscription. `None` means the current subscription of the Azure CLI.
@@ -255,7 +255,7 @@ fn proof(arguments: &mut Arguments<'_>) -> Option<Proof> {
     if subscription.is_none() && !matches!(method, Method::Cli(_)) {
         arguments.problems.push(problems::no_subscription());
     }
-    Some(Proof::ListedKey(Arc::new(method), Account { group: group.unwrap_or_default(), subscription }))
+    Some(Proof::ListedKey(Arc::new(method), AccountLocation { group: group.unwrap_or_default(), subscription }))
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ use weft_state::remote::BackendError;
 use super::certificate::Certificate;
 use super::cloud::Clouds;
 use super::methods::{Application, Cli, Method, Pipeline, Statement, value_or_file};
-use super::settings::{Account, AzureSettings, Proof};
+use super::settings::{AccountLocation, AzureSettings, Proof};
 use super::{refusals, signing};
 use crate::exchange::{Authorize, Call, Constant};
 use crate::jwt::{self, Algorithm};
@@ -43,7 +43,7 @@ const DATE: &str = "%a, %d %b %Y %H:%M:%S GMT";
 
 /// The service for which a token is valid.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Resource {
+enum TokenAudience {
     /// Another service.
     Named(String),
     /// The blob service.
@@ -53,9 +53,9 @@ enum Resource {
 }
 
 /// A method of authentication with the connections that it uses.
-struct Tokens {
+struct EntraTokens {
     method: Arc<Method>,
-    resource: Resource,
+    audience: TokenAudience,
     clouds: Arc<Clouds>,
     http: reqwest::Client,
     /// The location of the state, for messages.
@@ -63,19 +63,19 @@ struct Tokens {
 }
 
 #[async_trait]
-impl TokenSource for Tokens {
+impl TokenSource for EntraTokens {
     async fn token(&self) -> Result<AccessToken, BackendError> {
         let found = self.get().await;
         found.map_err(|error| BackendError::Credentials { place: self.place.clone(), error })
     }
 }
 
-impl Tokens {
+impl EntraTokens {
     async fn get(&self) -> Result<AccessToken, String> {
-        let resource = match &self.resource {
-            Resource::Named(name) => name.clone(),
-            Resource::Storage => STORAGE.to_owned(),
-            Resource::Manager => self.clouds.get().await?.audience.clone(),
+        let resource = match &self.audience {
+            TokenAudience::Named(name) => name.clone(),
+            TokenAudience::Storage => STORAGE.to_owned(),
+            TokenAudience::Manager => self.clouds.get().await?.audience.clone(),
         };
         let answer = match self.method.as_ref() {
             Method::Secret(application, secret) => {
@@ -238,24 +238,24 @@ pub(super) fn vault_tokens(
     place: String,
 ) -> Box<dyn Authorize> {
     let (method, clouds, http) = (Arc::clone(method), Arc::clone(clouds), http.clone());
-    Box::new(Bearer::new(Tokens { method, resource: Resource::Named(resource), clouds, http, place }))
+    Box::new(Bearer::new(EntraTokens { method, audience: TokenAudience::Named(resource), clouds, http, place }))
 }
 
 /// The authorization of requests to the blob service.
 pub(super) fn authorizer(settings: &AzureSettings, clouds: &Arc<Clouds>, http: &reqwest::Client) -> Box<dyn Authorize> {
-    let tokens = |method: &Arc<Method>, resource| {
+    let tokens = |method: &Arc<Method>, audience| {
         let (method, clouds, http) = (Arc::clone(method), Arc::clone(clouds), http.clone());
-        Bearer::new(Tokens { method, resource, clouds, http, place: settings.place(&settings.key) })
+        Bearer::new(EntraTokens { method, audience, clouds, http, place: settings.place(&settings.key) })
     };
     let account = settings.account.clone();
     match &settings.proof {
         // The signature is a part of the URL of each request.
         Proof::Signature(_) => Box::new(Constant(Vec::new())),
-        Proof::Token(method) => Box::new(tokens(method, Resource::Storage)),
+        Proof::Token(method) => Box::new(tokens(method, TokenAudience::Storage)),
         Proof::Key(key) => Box::new(SharedKey { account, key: Mutex::new(Some(key.clone())), keys: None }),
         Proof::ListedKey(method, group) => {
-            let (tokens, group) = (tokens(method, Resource::Manager), group.clone());
-            Box::new(SharedKey { account, key: Mutex::default(), keys: Some(Keys { tokens, group }) })
+            let (tokens, group) = (tokens(method, TokenAudience::Manager), group.clone());
+            Box::new(SharedKey { account, key: Mutex::default(), keys: Some(AccountKeys { tokens, group }) })
         }
     }
 }
@@ -266,7 +266,7 @@ struct SharedKey {
     /// The key, if it is already known.
     key: Mutex<Option<Vec<u8>>>,
     /// Requests the key from Resource Manager. `None` if the settings contain the key.
-    keys: Option<Keys>,
+    keys: Option<AccountKeys>,
 }
 
 #[async_trait]
@@ -285,12 +285,12 @@ impl Authorize for SharedKey {
 }
 
 /// The keys of an account in Resource Manager.
-struct Keys {
-    tokens: Bearer<Tokens>,
-    group: Account,
+struct AccountKeys {
+    tokens: Bearer<EntraTokens>,
+    group: AccountLocation,
 }
 
-impl Keys {
+impl AccountKeys {
     /// The first key of an account.
     async fn first(&self, account: &str) -> Result<Vec<u8>, BackendError> {
         let token = self.tokens.current().await?;

@@ -115,8 +115,8 @@ pub(crate) fn connect(settings: &BackendSettings, environment: Environment<'_>) 
     let http = client(&ClientSettings::of_environment(&environment)).map_err(|error| vec![no_client(&error)])?;
     let clouds = Arc::new(Clouds::new(cloud, http.clone()));
     let place = format!("the key {key:?} of Key Vault at {}", url.host_str().unwrap_or_default());
-    let access = Access { method: Arc::new(method), clouds, http };
-    Ok(Blocking::client(Vault { access, place, url, key, length, algorithm, known: Mutex::default() }))
+    let authentication = VaultAuthentication { method: Arc::new(method), clouds, http };
+    Ok(Blocking::client(Vault { authentication, place, url, key, length, algorithm, known: Mutex::default() }))
 }
 
 fn algorithm(arguments: &mut Arguments<'_>) -> &'static str {
@@ -176,7 +176,7 @@ fn names(key: &str, uri: &str) -> Result<Url, String> {
 }
 
 /// The method of authentication, with the connections for requesting tokens.
-struct Access {
+struct VaultAuthentication {
     method: Arc<Method>,
     clouds: Arc<Clouds>,
     http: reqwest::Client,
@@ -184,7 +184,7 @@ struct Access {
 
 /// A key of the service.
 struct Vault {
-    access: Access,
+    authentication: VaultAuthentication,
     place: String,
     url: Url,
     key: String,
@@ -212,7 +212,7 @@ fn resource(challenge: &str) -> Option<&str> {
 
 impl Vault {
     fn service(&self, authorize: Box<dyn Authorize>) -> HttpService {
-        HttpService { http: self.access.http.clone(), retry: RETRY, place: self.place.clone(), authorize }
+        HttpService { http: self.authentication.http.clone(), retry: RETRY, place: self.place.clone(), authorize }
     }
 
     /// The connection. The first use of this method asks the vault for the audience of tokens, because the audience
@@ -232,7 +232,7 @@ impl Vault {
             let error = Some(format!("it requests a token for {host:?}, which is not the domain of the vault"));
             return Err(reply.refusal(self.place.clone(), doing, error, "Check vault_uri"));
         }
-        let Access { method, clouds, http } = &self.access;
+        let VaultAuthentication { method, clouds, http } = &self.authentication;
         let tokens = vault_tokens(method, clouds, http, resource, self.place.clone());
         let service = Arc::new(self.service(tokens));
         *known = Some(Arc::clone(&service));

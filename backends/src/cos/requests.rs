@@ -12,7 +12,7 @@ use super::refusals;
 use super::settings::CosSettings;
 use super::signing::Signer;
 use super::tags::Tags;
-use super::tencent::{Interface, RoleKeys};
+use super::tencent::{TencentApi, TencentRoleKeys};
 use crate::arguments::Environment;
 use crate::client::{ClientSettings, client};
 use crate::digests::md5_hex;
@@ -28,7 +28,7 @@ const MD5: &str = "x-cos-meta-md5";
 #[derive(Debug)]
 pub(super) struct Client {
     pub(super) settings: Arc<CosSettings>,
-    pub(super) bucket: Arc<GuardedBucket<Cos>>,
+    pub(super) bucket: Arc<GuardedBucket<CosDialect>>,
     pub(super) tags: Tags,
 }
 
@@ -38,8 +38,8 @@ impl Client {
         let with = ClientSettings { redirects: false, ..ClientSettings::of_environment(environment) };
         let http = client(&with).map_err(|error| no_client(&error))?;
         let place = format!("cos://{}", settings.bucket);
-        let interface = |name: &'static str, keys: &Arc<KeyRing>| {
-            Interface::new(name, &settings.region, &http, &place, keys).map_err(|error| invalid_address(name, &error))
+        let api = |name: &'static str, keys: &Arc<KeyRing>| {
+            TencentApi::new(name, &settings.region, &http, &place, keys).map_err(|error| invalid_address(name, &error))
         };
         let given = match settings.keys.id.is_empty() || settings.keys.secret.is_empty() {
             true => Err(refusals::no_keys(place.clone())),
@@ -47,28 +47,28 @@ impl Client {
         };
         let mut keys = Arc::new(KeyRing::new(GivenKeys(given)));
         if let Some(role) = &settings.role {
-            keys = Arc::new(KeyRing::new(RoleKeys { sessions: interface("sts", &keys)?, role: role.clone() }));
+            keys = Arc::new(KeyRing::new(TencentRoleKeys { sessions: api("sts", &keys)?, role: role.clone() }));
         }
-        let tags = Tags { interface: interface("tag", &keys)?, place: place.clone() };
+        let tags = Tags { api: api("tag", &keys)?, place: place.clone() };
         let base = Url::parse(&format!("https://{}/", settings.host()));
         let base = base.map_err(|error| invalid_address("bucket", &error))?;
         let service = HttpService { http, retry: RETRY, place, authorize: Box::new(Signer(keys)) };
         let settings = Arc::new(settings);
-        let dialect = Cos { settings: Arc::clone(&settings), base };
+        let dialect = CosDialect { settings: Arc::clone(&settings), base };
         Ok(Client { settings, bucket: Arc::new(GuardedBucket { dialect, service }), tags })
     }
 }
 
 /// The dialect of COS.
 #[derive(Debug)]
-pub(super) struct Cos {
+pub(super) struct CosDialect {
     settings: Arc<CosSettings>,
     /// The URL of the bucket.
     base: Url,
 }
 
 #[async_trait]
-impl Dialect for Cos {
+impl Dialect for CosDialect {
     const FORBID: &'static str = "x-cos-forbid-overwrite";
     const VERSION: &'static str = "x-cos-version-id";
 

@@ -7,7 +7,7 @@ use tokio::time::sleep;
 use weft_state::remote::BackendError;
 
 use super::refusals;
-use super::tencent::Interface;
+use super::tencent::TencentApi;
 
 /// The key of every tag that is a mutex.
 pub(super) const KEY: &str = "tencentcloud-terraform-lock";
@@ -19,7 +19,7 @@ const REMOVAL: (u32, Duration) = (30, Duration::from_secs(1));
 /// The tags of an account.
 #[derive(Debug)]
 pub(super) struct Tags {
-    pub(super) interface: Interface,
+    pub(super) api: TencentApi,
     /// The location of the state, for messages.
     pub(super) place: String,
 }
@@ -28,7 +28,7 @@ impl Tags {
     /// Creates a tag. Returns `false` if the tag already exists.
     pub(super) async fn create(&self, doing: &'static str, value: &str) -> Result<bool, BackendError> {
         let content = json!({ "TagKey": KEY, "TagValue": value });
-        match self.interface.ask(doing, "CreateTag", &content).await? {
+        match self.api.ask(doing, "CreateTag", &content).await? {
             Ok(_) => Ok(true),
             Err(refusal) if refusal.code == EXISTS => Ok(false),
             Err(refusal) => Err(refusals::tag(self.place.clone(), doing, "tag:CreateTag", &refusal)),
@@ -43,7 +43,7 @@ impl Tags {
             if !self.exists(doing, &content).await? {
                 return Ok(());
             }
-            let Err(refusal) = self.interface.ask(doing, "DeleteTag", &content).await? else { return Ok(()) };
+            let Err(refusal) = self.api.ask(doing, "DeleteTag", &content).await? else { return Ok(()) };
             left -= 1;
             if left == 0 {
                 return Err(refusals::tag(self.place.clone(), doing, "tag:DeleteTag", &refusal));
@@ -53,7 +53,7 @@ impl Tags {
     }
 
     async fn exists(&self, doing: &'static str, content: &Json) -> Result<bool, BackendError> {
-        let answer = self.interface.ask(doing, "DescribeTags", content).await?;
+        let answer = self.api.ask(doing, "DescribeTags", content).await?;
         let answer =
             answer.map_err(|refusal| refusals::tag(self.place.clone(), doing, "tag:DescribeTags", &refusal))?;
         let is_it = |tag: &Json| ["TagKey", "TagValue"].iter().all(|name| tag.get(name) == content.get(name));

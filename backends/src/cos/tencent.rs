@@ -10,10 +10,9 @@ use url::Url;
 use weft_state::remote::BackendError;
 
 use super::refusals::{self, Refusal};
-use super::settings::AssumedRole;
 use crate::digests::{hex, hmac_sha256, sha256_hex};
 use crate::exchange::{Authorize, Call, HttpService, RETRY};
-use crate::expiring::{CredentialSource, KeyRing, Keys};
+use crate::expiring::{AssumedRole, CredentialSource, KeyRing, Keys};
 
 /// The version of the APIs for tags and for sessions.
 const VERSION: &str = "2018-08-13";
@@ -24,13 +23,13 @@ const ALGORITHM: &str = "TC3-HMAC-SHA256";
 
 /// An API of Tencent Cloud.
 #[derive(Debug)]
-pub(super) struct Interface {
+pub(super) struct TencentApi {
     service: HttpService,
     url: Url,
     region: String,
 }
 
-impl Interface {
+impl TencentApi {
     /// The API with this name. Its requests are signed with the keys of a key ring.
     ///
     /// # Errors
@@ -41,11 +40,11 @@ impl Interface {
         http: &reqwest::Client,
         place: &str,
         keys: &Arc<KeyRing>,
-    ) -> Result<Interface, url::ParseError> {
+    ) -> Result<TencentApi, url::ParseError> {
         let url = Url::parse(&format!("https://{name}.tencentcloudapi.com/"))?;
-        let authorize = Box::new(Signer { name, keys: Arc::clone(keys) });
+        let authorize = Box::new(ApiSigner { name, keys: Arc::clone(keys) });
         let service = HttpService { http: http.clone(), retry: RETRY, place: place.to_owned(), authorize };
-        Ok(Interface { service, url, region: region.to_owned() })
+        Ok(TencentApi { service, url, region: region.to_owned() })
     }
 
     /// Sends a request. The inner result is the response of the API, or an error that the API returned.
@@ -76,13 +75,13 @@ impl Interface {
 }
 
 /// Signs requests to an API.
-struct Signer {
+struct ApiSigner {
     name: &'static str,
     keys: Arc<KeyRing>,
 }
 
 #[async_trait]
-impl Authorize for Signer {
+impl Authorize for ApiSigner {
     async fn authorize(&self, call: &Call) -> Result<Vec<(String, String)>, BackendError> {
         let keys = self.keys.current().await?;
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
@@ -115,16 +114,16 @@ fn authorization(keys: &Keys, name: &str, headers: &[(&str, &str)], now: u64, bo
 }
 
 /// Requests the keys of a role's sessions.
-pub(super) struct RoleKeys {
-    pub(super) sessions: Interface,
+pub(super) struct TencentRoleKeys {
+    pub(super) sessions: TencentApi,
     pub(super) role: AssumedRole,
 }
 
 #[async_trait]
-impl CredentialSource for RoleKeys {
+impl CredentialSource for TencentRoleKeys {
     async fn keys(&self) -> Result<Keys, BackendError> {
         const DOING: &str = "assuming the role";
-        let RoleKeys { sessions, role } = self;
+        let TencentRoleKeys { sessions, role } = self;
         let mut content =
             json!({ "RoleArn": role.arn, "RoleSessionName": role.session, "DurationSeconds": role.seconds });
         if let Some(policy) = &role.policy {

@@ -15,7 +15,7 @@ use weft_state::remote::BackendError;
 
 use super::credentials::Source;
 use super::settings::{DOMAIN, source};
-use super::sources::{EVERYTHING, Tokens};
+use super::sources::{EVERYTHING, GoogleTokens};
 use crate::arguments::{self, Arguments, BackendSettings, Environment};
 use crate::client::{ClientSettings, client};
 use crate::exchange::{Call, HttpReply, HttpService, RETRY};
@@ -101,7 +101,7 @@ impl Kms {
             words.quota = words.quota.or_else(|| user.quota.clone());
         }
         let scope = if matches!(source, Source::Impersonated(_)) { KEYS } else { EVERYTHING };
-        let tokens = Tokens { source, http: http.clone(), scope, place: place.clone() };
+        let tokens = GoogleTokens { source, http: http.clone(), scope, place: place.clone() };
         let service = HttpService { http, retry: RETRY, place, authorize: Box::new(Bearer::new(tokens)) };
         Kms { service, base, words }
     }

@@ -13,7 +13,7 @@ use weft_state::remote::{BackendError, Object, ObjectVersion, Written};
 use super::credentials::Source;
 use super::refusals;
 use super::settings::{Encryption, GcsSettings};
-use super::sources::{OBJECTS, Tokens};
+use super::sources::{GoogleTokens, OBJECTS};
 use crate::bucket::{Bucket, ObjectKind, When};
 use crate::client::{ClientSettings, client};
 use crate::exchange::{Authorize, Call, Constant, HttpReply, HttpService, RETRY};
@@ -44,7 +44,7 @@ impl Client {
             Source::None => Box::new(Constant(Vec::new())),
             source => {
                 let tokens =
-                    Tokens { source: source.clone(), http: http.clone(), scope: OBJECTS, place: place.clone() };
+                    GoogleTokens { source: source.clone(), http: http.clone(), scope: OBJECTS, place: place.clone() };
                 Box::new(Bearer::new(tokens))
             }
         };

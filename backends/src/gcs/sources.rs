@@ -26,7 +26,7 @@ const EXCHANGE: &str = "urn:ietf:params:oauth:grant-type:token-exchange";
 const ACCESS: &str = "urn:ietf:params:oauth:token-type:access_token";
 
 /// A source with the connections that it uses.
-pub(super) struct Tokens {
+pub(super) struct GoogleTokens {
     pub(super) source: Source,
     pub(super) http: reqwest::Client,
     /// The scope of the tokens.
@@ -36,7 +36,7 @@ pub(super) struct Tokens {
 }
 
 #[async_trait]
-impl TokenSource for Tokens {
+impl TokenSource for GoogleTokens {
     async fn token(&self) -> Result<AccessToken, BackendError> {
         let found = get(&self.http, &self.source, self.scope).await;
         found.map_err(|error| BackendError::Credentials { place: self.place.clone(), error })

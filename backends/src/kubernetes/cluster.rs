@@ -17,7 +17,7 @@ const LOCALHOST: &str = "localhost";
 
 /// The user that requests impersonate.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Impersonation {
+pub(super) struct ImpersonatedUser {
     pub(super) user: String,
     pub(super) uid: Option<String>,
     pub(super) groups: Vec<String>,
@@ -40,7 +40,7 @@ pub(super) struct Cluster {
     pub(super) token: Option<String>,
     pub(super) token_file: Option<PathBuf>,
     pub(super) plugin: Option<Box<Plugin>>,
-    pub(super) impersonation: Option<Impersonation>,
+    pub(super) impersonation: Option<ImpersonatedUser>,
 }
 
 impl fmt::Debug for Cluster {
@@ -146,7 +146,7 @@ impl Cluster {
             (None, None) => given.and_then(|given| Some(format!("Bearer {}", given.token.as_ref()?))),
         };
         headers.extend(authorization.map(|text| ("authorization".to_owned(), text)));
-        if let Some(Impersonation { user, uid, groups, extra }) = &self.impersonation {
+        if let Some(ImpersonatedUser { user, uid, groups, extra }) = &self.impersonation {
             headers.push(("impersonate-user".to_owned(), user.clone()));
             headers.extend(uid.iter().map(|uid| ("impersonate-uid".to_owned(), uid.clone())));
             headers.extend(groups.iter().map(|group| ("impersonate-group".to_owned(), group.clone())));

@@ -6,7 +6,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value as Json};
 
-use super::cluster::{Cluster, Impersonation};
+use super::cluster::{Cluster, ImpersonatedUser};
 use super::exec::Plugin;
 use super::yaml;
 
@@ -169,7 +169,7 @@ fn add_user(found: &mut Cluster, name: &str, user: &Json, cluster: &Json) -> Res
     };
     if let Some(as_user) = text(user, "as") {
         let extra = user.get("as-user-extra").and_then(Json::as_object).into_iter().flatten();
-        found.impersonation = Some(Impersonation {
+        found.impersonation = Some(ImpersonatedUser {
             user: as_user.to_owned(),
             uid: text(user, "as-uid").map(str::to_owned),
             groups: user.get("as-groups").map(texts).unwrap_or_default(),

@@ -14,7 +14,7 @@ const DEEPEST_NESTING: usize = 64;
 /// # Errors
 /// Returns a message if the text is not YAML, or has features that kubeconfig files do not have.
 pub(super) fn read(text: &str) -> Result<Json, String> {
-    let mut reader = Reader { parser: Parser::new_from_str(text) };
+    let mut reader = YamlReader { parser: Parser::new_from_str(text) };
     loop {
         match reader.next()? {
             Event::StreamStart | Event::DocumentStart(_) => {}
@@ -24,11 +24,11 @@ pub(super) fn read(text: &str) -> Result<Json, String> {
     }
 }
 
-struct Reader<'a> {
+struct YamlReader<'a> {
     parser: Parser<'a, StrInput<'a>>,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> YamlReader<'a> {
     fn next(&mut self) -> Result<Event<'a>, String> {
         match self.parser.next_event() {
             Some(Ok((event, _))) => Ok(event),

@@ -8,10 +8,10 @@ use serde_json::Value as Json;
 use weft_state::remote::BackendError;
 
 use super::refusals;
-use super::rpc::Interface;
-use super::settings::{Access, AssumedRole};
+use super::rpc::AlibabaApi;
+use super::settings::Access;
 use crate::exchange::RETRY;
-use crate::expiring::{CredentialSource, GivenKeys, KeyRing, Keys};
+use crate::expiring::{AssumedRole, CredentialSource, GivenKeys, KeyRing, Keys};
 use crate::tokens::ask;
 
 /// The URL at which a machine gets the keys of its role.
@@ -40,8 +40,8 @@ pub(super) fn keys(access: &Access, region: &str, http: &reqwest::Client, place:
     });
     let host = host.trim_end_matches('/');
     let address = if host.starts_with("http") { host.to_owned() } else { format!("https://{host}") };
-    let interface = Interface { http: http.clone(), retry: RETRY, address, keys: ring, place: place.to_owned() };
-    Arc::new(KeyRing::new(RoleKeys { interface, role: role.clone(), region: region.to_owned() }))
+    let api = AlibabaApi { http: http.clone(), retry: RETRY, address, keys: ring, place: place.to_owned() };
+    Arc::new(KeyRing::new(AlibabaRoleKeys { api, role: role.clone(), region: region.to_owned() }))
 }
 
 /// The keys in a response.
@@ -76,17 +76,17 @@ impl CredentialSource for MachineKeys {
 }
 
 /// Requests the keys of a role's sessions.
-struct RoleKeys {
-    interface: Interface,
+struct AlibabaRoleKeys {
+    api: AlibabaApi,
     role: AssumedRole,
     region: String,
 }
 
 #[async_trait]
-impl CredentialSource for RoleKeys {
+impl CredentialSource for AlibabaRoleKeys {
     async fn keys(&self) -> Result<Keys, BackendError> {
         const DOING: &str = "assuming the role";
-        let RoleKeys { interface, role, region } = self;
+        let AlibabaRoleKeys { api, role, region } = self;
         let seconds = role.seconds.to_string();
         let mut parameters = vec![
             ("Action", "AssumeRole"),
@@ -98,10 +98,10 @@ impl CredentialSource for RoleKeys {
         ];
         parameters.extend(role.policy.as_deref().map(|policy| ("Policy", policy)));
         let advice = format!("Check that the caller may assume the role {}, and that the role trusts it", role.arn);
-        let answer = interface.ask(DOING, &parameters, &advice).await?;
+        let answer = api.ask(DOING, &parameters, &advice).await?;
         answer.get("Credentials").and_then(keys_of).ok_or_else(|| {
             let error = "the response has no keys".to_owned();
-            BackendError::Damaged { place: interface.place.clone(), doing: DOING, error }
+            BackendError::Damaged { place: api.place.clone(), doing: DOING, error }
         })
     }
 }

@@ -82,7 +82,7 @@ pub(super) fn column(row: &[u8], wanted: &str) -> Result<Option<String>, &'stati
     if row.is_empty() {
         return Ok(None);
     }
-    let mut reader = Reader { rest: row };
+    let mut reader = RowReader { rest: row };
     if reader.take::<4>()? != HEADER.to_le_bytes() {
         return Err("the row has another form");
     }
@@ -113,11 +113,11 @@ pub(super) fn column(row: &[u8], wanted: &str) -> Result<Option<String>, &'stati
 }
 
 /// Reads a row.
-struct Reader<'a> {
+struct RowReader<'a> {
     rest: &'a [u8],
 }
 
-impl<'a> Reader<'a> {
+impl<'a> RowReader<'a> {
     fn bytes(&mut self, count: usize) -> Result<&'a [u8], &'static str> {
         let (found, rest) = self.rest.split_at_checked(count).ok_or("the row is cut off")?;
         self.rest = rest;
@@ -221,6 +221,6 @@ mod tests {
         cell.extend(7u64.to_le_bytes());
         let checksum = crc8(crc8(crc8(0, b"n"), &text("v")), &7u64.to_le_bytes());
         cell.extend([CELL_CHECKSUM, checksum]);
-        assert_eq!(Reader { rest: &cell }.cell(), Ok((&b"n"[..], &b"v"[..], checksum)));
+        assert_eq!(RowReader { rest: &cell }.cell(), Ok((&b"n"[..], &b"v"[..], checksum)));
     }
 }

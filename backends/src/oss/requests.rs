@@ -14,7 +14,7 @@ use super::addresses::object;
 use super::credentials;
 use super::refusals;
 use super::rows::Rows;
-use super::rpc::Interface;
+use super::rpc::AlibabaApi;
 use super::settings::OssSettings;
 use super::signing::Signer;
 use super::tablestore::Table;
@@ -35,7 +35,7 @@ const LOCATION_RETRY: RequestRetries =
 #[derive(Debug)]
 pub(super) struct Client {
     pub(super) settings: Arc<OssSettings>,
-    pub(super) bucket: Arc<GuardedBucket<Oss>>,
+    pub(super) bucket: Arc<GuardedBucket<OssDialect>>,
     pub(super) table: Option<Table>,
 }
 
@@ -49,11 +49,11 @@ impl Client {
         let retry = LOCATION_RETRY;
         let (http_of, keys_of) = (http.clone(), Arc::clone(&keys));
         let locations =
-            Interface { http: http_of, retry, address: LOCATIONS.to_owned(), keys: keys_of, place: place.clone() };
+            AlibabaApi { http: http_of, retry, address: LOCATIONS.to_owned(), keys: keys_of, place: place.clone() };
         let signer = Signer { keys, bucket: settings.bucket.clone() };
         let service = HttpService { http, retry: RETRY, place, authorize: Box::new(signer) };
         let settings = Arc::new(settings);
-        let dialect = Oss { settings: Arc::clone(&settings), locations, endpoint: OnceCell::new() };
+        let dialect = OssDialect { settings: Arc::clone(&settings), locations, endpoint: OnceCell::new() };
         Ok(Client { settings, bucket: Arc::new(GuardedBucket { dialect, service }), table })
     }
 
@@ -66,20 +66,20 @@ impl Client {
 }
 
 /// The dialect of OSS.
-pub(super) struct Oss {
+pub(super) struct OssDialect {
     settings: Arc<OssSettings>,
-    locations: Interface,
+    locations: AlibabaApi,
     /// The URL of the service. Empty until the first request.
     endpoint: OnceCell<Url>,
 }
 
-impl std::fmt::Debug for Oss {
+impl std::fmt::Debug for OssDialect {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(out, "{:?}", self.settings)
     }
 }
 
-impl Oss {
+impl OssDialect {
     /// The URL of the service. If the location service does not respond, the URL is derived from the region.
     async fn endpoint(&self) -> Result<Url, BackendError> {
         const DOING: &str = "finding the address of the service";
@@ -117,7 +117,7 @@ fn host_of(answer: &Json) -> Option<String> {
 }
 
 #[async_trait]
-impl Dialect for Oss {
+impl Dialect for OssDialect {
     const FORBID: &'static str = "x-oss-forbid-overwrite";
     const VERSION: &'static str = "x-oss-version-id";
 

@@ -15,7 +15,7 @@ use crate::expiring::{KeyRing, Keys};
 use crate::retry::{AttemptResult, RequestRetries};
 
 /// An API of Alibaba Cloud.
-pub(super) struct Interface {
+pub(super) struct AlibabaApi {
     pub(super) http: reqwest::Client,
     pub(super) retry: RequestRetries,
     /// The URL, without a slash at the end.
@@ -25,7 +25,7 @@ pub(super) struct Interface {
     pub(super) place: String,
 }
 
-impl Interface {
+impl AlibabaApi {
     /// Sends parameters. Returns the response.
     ///
     /// # Errors

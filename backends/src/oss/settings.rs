@@ -9,6 +9,7 @@ use weft_graph_format::types::Type;
 
 use super::profile::Profile;
 use crate::arguments::{self, Arguments, BackendSettings, Environment};
+use crate::expiring::AssumedRole;
 use crate::problems;
 
 /// The default key of the state, and the default prefix of keys.
@@ -66,17 +67,6 @@ pub fn schema() -> Block {
     let role = NestedBlock { block: role, nesting: Nesting::Set, min_items: 0, max_items: 1 };
     block.blocks.insert("assume_role".into(), role);
     block
-}
-
-/// A role to assume.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct AssumedRole {
-    pub(super) arn: String,
-    pub(super) session: String,
-    /// The duration of the session, in seconds.
-    pub(super) seconds: i64,
-    /// A policy that further restricts the session.
-    pub(super) policy: Option<String>,
 }
 
 /// The source of the keys.

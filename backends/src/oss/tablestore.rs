@@ -85,7 +85,7 @@ impl fmt::Debug for Table {
 impl Table {
     /// The table in these settings.
     pub(super) fn new(settings: &TableSettings, http: &reqwest::Client, place: &str, keys: &Arc<KeyRing>) -> Table {
-        let authorize = Box::new(Signer { keys: Arc::clone(keys), instance: settings.instance.clone() });
+        let authorize = Box::new(TableStoreSigner { keys: Arc::clone(keys), instance: settings.instance.clone() });
         let service = HttpService { http: http.clone(), retry: RETRY, place: place.to_owned(), authorize };
         Table { service, url: settings.endpoint.clone(), name: settings.name.clone() }
     }
@@ -185,13 +185,13 @@ impl Table {
 }
 
 /// Signs requests to TableStore.
-struct Signer {
+struct TableStoreSigner {
     keys: Arc<KeyRing>,
     instance: String,
 }
 
 #[async_trait]
-impl Authorize for Signer {
+impl Authorize for TableStoreSigner {
     async fn authorize(&self, call: &Call) -> Result<Vec<(String, String)>, BackendError> {
         let keys = self.keys.current().await?;
         let time = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%S.%3fZ").to_string();

@@ -37,12 +37,12 @@ pub(super) struct HostedState {
     /// The name of the workspace in the service.
     name: String,
     workspace: OnceCell<Workspace>,
-    memory: Mutex<Memory>,
+    memory: Mutex<WorkspaceMemory>,
 }
 
 /// The information that this process stores about the workspace.
 #[derive(Debug, Default)]
-struct Memory {
+struct WorkspaceMemory {
     /// The id of the lock, if this process has locked the workspace.
     lock: Option<String>,
     /// Whether an upload has failed. After a failed upload, the workspace stays locked, so that no run starts from the
@@ -87,7 +87,7 @@ impl HostedState {
         Ok((session, workspace))
     }
 
-    fn memory(&self) -> std::sync::MutexGuard<'_, Memory> {
+    fn memory(&self) -> std::sync::MutexGuard<'_, WorkspaceMemory> {
         self.memory.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -133,7 +133,7 @@ pub(crate) fn connect(settings: &BackendSettings, environment: Environment<'_>) 
     };
     let place = format!("the key {key:?} of AWS KMS in {region}");
     let provider = Provider::new(login, http.clone(), sts);
-    let signer = Signer { provider, region: region.clone(), place: place.clone(), known: Mutex::default() };
+    let signer = KmsSigner { provider, region: region.clone(), place: place.clone(), known: Mutex::default() };
     let service = HttpService { http, retry, place, authorize: Box::new(signer) };
     Ok(Blocking::client(Kms { service, retry, url, region, key, spec, length: *length }))
 }
@@ -170,7 +170,7 @@ fn invalid_roles(role: Option<&Map<String, Json>>, web_identity: Option<&Map<Str
 }
 
 /// Signs requests to KMS.
-struct Signer {
+struct KmsSigner {
     provider: Provider,
     region: String,
     place: String,
@@ -178,7 +178,7 @@ struct Signer {
 }
 
 #[async_trait]
-impl Authorize for Signer {
+impl Authorize for KmsSigner {
     async fn authorize(&self, call: &Call) -> Result<Vec<(String, String)>, BackendError> {
         let mut known = self.known.lock().await;
         let found = self.provider.current(&self.place, &mut known).await?;

@@ -165,12 +165,12 @@ pub async fn follow(
         tokio::select! {
             events = watch.batch() => match events {
                 Ok(events) => match view.together(|| show(&mut progress, view, events)) {
-                    Shown::End(end) if !is_taken_over_later(&end) || broken >= TRIES => break *end,
-                    Shown::End(_) | Shown::Nothing => {
+                    BatchOutcome::End(end) if !is_taken_over_later(&end) || broken >= TRIES => break *end,
+                    BatchOutcome::End(_) | BatchOutcome::Nothing => {
                         broken += 1;
                         watch = again(client, run, view).await?;
                     }
-                    Shown::Events => {}
+                    BatchOutcome::Events => {}
                 },
                 Err(error) => {
                     broken += 1;
@@ -196,7 +196,7 @@ pub async fn follow(
 }
 
 /// The outcome of a batch of events.
-enum Shown {
+enum BatchOutcome {
     /// The batch has no events, so the watch has ended.
     Nothing,
     /// The batch has events, and the run continues.
@@ -205,19 +205,19 @@ enum Shown {
     End(Box<WatchEnd>),
 }
 
-fn show(progress: &mut Progress<'_>, view: &View, events: Vec<WatchEvent>) -> Shown {
-    let mut shown = Shown::Nothing;
+fn show(progress: &mut Progress<'_>, view: &View, events: Vec<WatchEvent>) -> BatchOutcome {
+    let mut outcome = BatchOutcome::Nothing;
     for event in events {
-        shown = Shown::Events;
+        outcome = BatchOutcome::Events;
         match event {
             WatchEvent::Operation(event) => progress.happened(event),
             WatchEvent::Line(line) => progress.line(&line),
             WatchEvent::Notice(text) => view.aside(&text),
             WatchEvent::Summary(_) => {}
-            WatchEvent::End(end) => return Shown::End(Box::new(end)),
+            WatchEvent::End(end) => return BatchOutcome::End(Box::new(end)),
         }
     }
-    shown
+    outcome
 }
 
 /// Whether the coordinator will take over the run later. A coordinator that has just started ends the watch of a run

@@ -75,7 +75,7 @@ struct OperationOutcomes {
 }
 
 /// The lines that summarize provider instances.
-struct Lines {
+struct ProgressLines {
     board: Board,
     /// When the display of the run began.
     began: Instant,
@@ -94,7 +94,7 @@ pub struct Progress<'a> {
     known: Foreknown,
     underway: Underway,
     results: OperationOutcomes,
-    lines: Lines,
+    lines: ProgressLines,
 }
 
 impl<'a> Progress<'a> {
@@ -104,7 +104,7 @@ impl<'a> Progress<'a> {
         let last = known.provisioners.values().filter(|found| found.when == ProvisionWhen::Completed);
         let unfinished = last.map(|found| found.address.to_string()).collect();
         let now = Instant::now();
-        let lines = Lines {
+        let lines = ProgressLines {
             board: Board::new(operations),
             began: now,
             reported: now,

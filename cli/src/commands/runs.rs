@@ -18,7 +18,7 @@ use weft_graph_format::plan_file::PlanFile;
 use weft_state::{Digest, EmbeddedStore, ReleaseAnswer, RunId, RunStatus, RunStore, RunView, StoreError};
 
 use crate::apply::{self, ApplyOutcome, Work};
-use crate::command::{self, Command, Invocation, OnMistake};
+use crate::command::{self, Command, CommandResult, Invocation, OnMistake};
 use crate::context::holder;
 use crate::exit::Exit;
 use crate::options::{Flag, Section, switch, text};
@@ -56,7 +56,7 @@ pub const LIST: Command = Command {
     on_mistake: OnMistake::Usage,
     check: command::unchecked,
     events: false,
-    run: |invocation| concluded(invocation, block_on(list::list(invocation))),
+    run: |invocation| invocation.conclude(block_on(list::list(invocation))),
 };
 
 /// The command.
@@ -74,7 +74,7 @@ pub const SHOW: Command = Command {
         PLACE,
         &[switch("failed", "Show only operations that failed or are in doubt.")],
     ],
-    run: |invocation| concluded(invocation, block_on(show::show(invocation))),
+    run: |invocation| invocation.conclude(block_on(show::show(invocation))),
     ..LIST
 };
 
@@ -102,7 +102,7 @@ pub const RESUME: Command = Command {
         ],
     ],
     events: true,
-    run: |invocation| concluded(invocation, block_on(resume(invocation))),
+    run: |invocation| invocation.conclude(block_on(resume(invocation))),
     ..LIST
 };
 
@@ -112,7 +112,7 @@ pub const ABANDON: Command = Command {
     operands: "RUN",
     about: "Give up an unfinished run",
     flags: &[command::VIEW, command::VARIABLES_UNLISTED, command::LOCK, command::STORE, PLACE],
-    run: |invocation| concluded(invocation, block_on(abandon(invocation))),
+    run: |invocation| invocation.conclude(block_on(abandon(invocation))),
     ..LIST
 };
 
@@ -129,16 +129,9 @@ pub const PRUNE: Command = Command {
         PLACE,
         &[text("older-than", "DAYS", "Remove runs that began more than DAYS days ago. [default: 30]")],
     ],
-    run: |invocation| concluded(invocation, block_on(prune(invocation))),
+    run: |invocation| invocation.conclude(block_on(prune(invocation))),
     ..LIST
 };
-
-type Outcome = Result<Exit, Vec<Diagnostic>>;
-
-fn concluded(invocation: &Invocation<'_>, outcome: Result<Outcome, Diagnostic>) -> Exit {
-    let outcome = outcome.unwrap_or_else(|problem| Err(vec![problem]));
-    outcome.unwrap_or_else(|problems| invocation.fail(&problems))
-}
 
 fn said(error: StoreError) -> Vec<Diagnostic> {
     vec![store::problem(&error)]
@@ -165,7 +158,7 @@ async fn load(store: &dyn RunStore, run: &RunId) -> Result<(RunView, PlanFile, V
     Ok((view, plan, bytes))
 }
 
-async fn resume(invocation: &Invocation<'_>) -> Outcome {
+async fn resume(invocation: &Invocation<'_>) -> CommandResult {
     let Invocation { arguments, view, .. } = invocation;
     view.event(events::version());
     let named = arguments.positionals.first().map(String::as_str).map(run_id).transpose()?;
@@ -252,7 +245,7 @@ async fn go_on(
     apply::resume(run.clone(), work, options, place).await
 }
 
-async fn abandon(invocation: &Invocation<'_>) -> Outcome {
+async fn abandon(invocation: &Invocation<'_>) -> CommandResult {
     let [text] = invocation.arguments.positionals.as_slice() else {
         return Ok(invocation.mistake(&problems::run_id_expected()));
     };
@@ -293,7 +286,7 @@ async fn abandon(invocation: &Invocation<'_>) -> Outcome {
     }
 }
 
-async fn prune(invocation: &Invocation<'_>) -> Outcome {
+async fn prune(invocation: &Invocation<'_>) -> CommandResult {
     let days = match invocation.arguments.value("older-than") {
         None => retention::days().map_err(|problem| vec![problem])?,
         Some(text) => match text.parse() {
@@ -313,7 +306,7 @@ async fn prune(invocation: &Invocation<'_>) -> Outcome {
 
 /// Abandons a run whose journal is damaged or does not belong to the state file. Moves the files of the run away, and
 /// lists the objects that the run may have changed.
-fn set_aside(invocation: &Invocation<'_>, place: &StoreLocation, run: &RunId, error: &StoreError) -> Outcome {
+fn set_aside(invocation: &Invocation<'_>, place: &StoreLocation, run: &RunId, error: &StoreError) -> CommandResult {
     let foreign = match error {
         StoreError::StateMismatch { run: of, .. } => of == run,
         StoreError::Damaged { place, .. } => place.contains(run.as_str()),

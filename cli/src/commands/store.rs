@@ -9,7 +9,7 @@ use weft_state::{
     Losses, RedisStore, SecondCopyOptions, SecondCopyStore, StoreError, StoreReport, WaitingFile, waiting_files,
 };
 
-use crate::command::{self, Command, Invocation, OnMistake};
+use crate::command::{self, Command, CommandResult, Invocation, OnMistake};
 use crate::context::holder;
 use crate::exit::Exit;
 use crate::options::switch;
@@ -32,7 +32,7 @@ pub const CHECK: Command = Command {
     on_mistake: OnMistake::Usage,
     check: command::unchecked,
     events: false,
-    run: |invocation| concluded(invocation, block_on(check(invocation))),
+    run: |invocation| invocation.conclude(block_on(check(invocation))),
 };
 
 /// The command.
@@ -46,16 +46,9 @@ pub const DECLARE_LOST: Command = Command {
         command::STORE,
         &[switch("auto-approve", "Do not ask for approval.")],
     ],
-    run: |invocation| concluded(invocation, block_on(declare(invocation))),
+    run: |invocation| invocation.conclude(block_on(declare(invocation))),
     ..CHECK
 };
-
-type Outcome = Result<Exit, Vec<Diagnostic>>;
-
-fn concluded(invocation: &Invocation<'_>, outcome: Result<Outcome, Diagnostic>) -> Exit {
-    let outcome = outcome.unwrap_or_else(|problem| Err(vec![problem]));
-    outcome.unwrap_or_else(|problems| invocation.fail(&problems))
-}
 
 /// A store that is opened for inspection only: opening it replays and copies nothing.
 struct Opened {
@@ -95,7 +88,7 @@ async fn copy_of(options: &SecondCopyOptions) -> Result<Option<String>, Vec<Diag
     Ok(found.map(|_| copy.state.place()))
 }
 
-async fn check(invocation: &Invocation<'_>) -> Outcome {
+async fn check(invocation: &Invocation<'_>) -> CommandResult {
     if !invocation.arguments.positionals.is_empty() {
         return Ok(invocation.mistake(&problems::no_arguments()));
     }
@@ -162,7 +155,7 @@ fn lines(report: &StoreReport) -> Vec<String> {
     lines
 }
 
-async fn declare(invocation: &Invocation<'_>) -> Outcome {
+async fn declare(invocation: &Invocation<'_>) -> CommandResult {
     let Invocation { arguments, view, .. } = invocation;
     if !arguments.positionals.is_empty() {
         return Ok(invocation.mistake(&problems::no_arguments()));
@@ -219,7 +212,7 @@ fn confirmed(invocation: &Invocation<'_>, question: &str) -> Result<bool, Vec<Di
 }
 
 /// Keeps the results in the write-ahead files of an emptied store, and gives up the rest of its former state.
-async fn adopt(invocation: &Invocation<'_>, waiting: &[WaitingFile], options: SecondCopyOptions) -> Outcome {
+async fn adopt(invocation: &Invocation<'_>, waiting: &[WaitingFile], options: SecondCopyOptions) -> CommandResult {
     let view = &invocation.view;
     view.line("The store is empty. Write-ahead files in this directory have results of these objects:");
     let objects = waiting.iter().flat_map(|file| &file.objects).cloned().collect();

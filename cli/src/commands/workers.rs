@@ -6,7 +6,7 @@ use weft_coordinator::placement::labels_text;
 use weft_graph_format::diagnostic::Diagnostic;
 
 use crate::apply;
-use crate::command::{self, Command, Invocation, OnMistake};
+use crate::command::{self, Command, CommandResult, Invocation, OnMistake};
 use crate::commands::problems;
 use crate::exit::Exit;
 use crate::identity;
@@ -24,7 +24,7 @@ pub const LIST: Command = Command {
     on_mistake: OnMistake::Usage,
     check: command::unchecked,
     events: false,
-    run: |invocation| concluded(invocation, block_on(list(invocation))),
+    run: |invocation| invocation.conclude(block_on(list(invocation))),
 };
 
 /// The command.
@@ -33,7 +33,7 @@ pub const DRAIN: Command = Command {
     operands: "WORKER",
     about: "Let a worker finish its operations, and give it no others",
     flags: &[command::VIEW, command::COORDINATOR_OF_RUNS, command::TLS],
-    run: |invocation| concluded(invocation, block_on(drain(invocation, true))),
+    run: |invocation| invocation.conclude(block_on(drain(invocation, true))),
     ..LIST
 };
 
@@ -41,16 +41,9 @@ pub const DRAIN: Command = Command {
 pub const UNDRAIN: Command = Command {
     words: &["workers", "undrain"],
     about: "Let a drained worker take operations again",
-    run: |invocation| concluded(invocation, block_on(drain(invocation, false))),
+    run: |invocation| invocation.conclude(block_on(drain(invocation, false))),
     ..DRAIN
 };
-
-type Outcome = Result<Exit, Vec<Diagnostic>>;
-
-fn concluded(invocation: &Invocation<'_>, outcome: Result<Outcome, Diagnostic>) -> Exit {
-    let outcome = outcome.unwrap_or_else(|problem| Err(vec![problem]));
-    outcome.unwrap_or_else(|problems| invocation.fail(&problems))
-}
 
 async fn client(invocation: &Invocation<'_>) -> Result<Client, Vec<Diagnostic>> {
     let arguments = &invocation.arguments;
@@ -58,7 +51,7 @@ async fn client(invocation: &Invocation<'_>) -> Result<Client, Vec<Diagnostic>> 
     Client::connect(&identity::dialer(arguments)?, &address).await.map_err(apply::client_problem)
 }
 
-async fn list(invocation: &Invocation<'_>) -> Outcome {
+async fn list(invocation: &Invocation<'_>) -> CommandResult {
     let Invocation { arguments, view, .. } = invocation;
     let workers = client(invocation).await?.workers().await.map_err(apply::client_problem)?;
     if arguments.switch("json", false) {
@@ -86,7 +79,7 @@ fn line(worker: &WorkerListing) -> String {
     parts.join("; ")
 }
 
-async fn drain(invocation: &Invocation<'_>, drained: bool) -> Outcome {
+async fn drain(invocation: &Invocation<'_>, drained: bool) -> CommandResult {
     let Invocation { arguments, view, .. } = invocation;
     let [name] = arguments.positionals.as_slice() else { return Err(vec![problems::worker_name_expected()]) };
     if !client(invocation).await?.drain(name, drained).await.map_err(apply::client_problem)? {

@@ -144,7 +144,8 @@ fn known_as(file: &str, run: &str) -> Module {
     Module(steps.map(SmolStr::new).collect())
 }
 
-type Loaded = (Option<Arc<CompiledModule>>, SourceFiles, Vec<Diagnostic>);
+/// The module of a run, if it was found, with its files and problems.
+type LoadedModule = (Option<Arc<CompiledModule>>, SourceFiles, Vec<Diagnostic>);
 
 fn load(
     file: &TestFile,
@@ -152,7 +153,7 @@ fn load(
     called: &TestModule,
     places: &mut dyn ModulePlaces,
     invocation: &Invocation<'_>,
-) -> Loaded {
+) -> LoadedModule {
     let path = known_as(&file.name, &run.name);
     let version = called.version.as_ref().map(|(text, range)| (text.as_str(), range.clone()));
     let request = ModuleRequest {

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use smol_str::SmolStr;
-use weft_evaluator::config::CompiledModule;
-use weft_evaluator::config::test_file::{ProviderName, TestCommand, TestFile, TestRun};
+use weft_evaluator::config::test_file::{TestCommand, TestFile, TestRun};
+use weft_evaluator::config::{CompiledModule, ProviderName};
 use weft_evaluator::{AssertionValues, AssertionVerdict, NeededNames, SessionAnswer, undeclared_in_providers};
 use weft_graph_format::address::ResourceMode;
 use weft_graph_format::changes::ChangeAction;

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use smol_str::SmolStr;
-use weft_evaluator::config::test_file::{OverrideModule, OverrideResource, ProviderName, TestFile, TestRun};
-use weft_evaluator::config::{CompiledModule, ResourceBlock, Variable};
+use weft_evaluator::config::test_file::{OverrideModule, OverrideResource, TestFile, TestRun};
+use weft_evaluator::config::{CompiledModule, ProviderName, ResourceBlock, Variable};
 use weft_evaluator::reference::{Reference, Referent};
 use weft_graph_format::address::{ConfigResource, Module, ProviderConfig, ProviderSource, Resource, ResourceMode};
 use weft_graph_format::diagnostic::Diagnostic;

@@ -127,10 +127,10 @@ impl LimitRule {
     }
 }
 
-/// A rule for retries of refused calls of a provider.
+/// A `[[retry]]` entry of a file of placement rules: how refused calls of a provider are retried.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct RetryRule {
+pub(super) struct RetryEntry {
     /// The source of the provider, with or without its host.
     provider: Pattern,
     /// The maximum number of retries. 0 disables retries.
@@ -142,7 +142,7 @@ pub(super) struct RetryRule {
     patterns: Vec<String>,
 }
 
-impl RetryRule {
+impl RetryEntry {
     /// Checks what deserialization does not check.
     ///
     /// # Errors
@@ -183,11 +183,11 @@ impl RetryRule {
 /// Returns an error if a label has a placeholder for which a matching provider instance has no value.
 pub(super) fn resolve(
     limits: &[LimitRule],
-    retries: &[RetryRule],
+    retries: &[RetryEntry],
     plan: &PlanFile,
     file: &str,
 ) -> Result<(CallLimits, Vec<Diagnostic>), Vec<Diagnostic>> {
-    let mut found = CallLimits { retries: retries.iter().map(RetryRule::retry).collect(), ..CallLimits::default() };
+    let mut found = CallLimits { retries: retries.iter().map(RetryEntry::retry).collect(), ..CallLimits::default() };
     let mut known_budgets: BTreeMap<String, u32> = BTreeMap::new();
     let (mut used, mut wrong) = (vec![false; limits.len()], Vec::new());
     let rules: Vec<Rule> = limits.iter().map(LimitRule::rule).collect();

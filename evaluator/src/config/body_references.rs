@@ -31,7 +31,7 @@ fn in_dynamic(name: &str) -> NameRole<'static> {
 
 /// All references of a body and its blocks, without the names that `dynamic` blocks bind.
 pub(crate) fn references_of_body(source: &BodySource, diagnostics: &mut Vec<Diagnostic>) -> Vec<Reference> {
-    let mut search = Search { found: Vec::new(), diagnostics, pending: Vec::new() };
+    let mut search = ReferenceSearch { found: Vec::new(), diagnostics, pending: Vec::new() };
     let content = source.content(&with_dynamic);
     for (tree, attribute) in content.attributes {
         search.argument(&tree.expression(attribute.expression), &[]);
@@ -44,18 +44,19 @@ pub(crate) fn references_of_body(source: &BodySource, diagnostics: &mut Vec<Diag
 /// All references of blocks. Invalid references are skipped.
 pub(crate) fn references_of_blocks(blocks: impl IntoIterator<Item = (Arc<Tree>, Block)>) -> Vec<Reference> {
     let pending = blocks.into_iter().map(|(tree, block)| Pending::Block(tree, block, Vec::new())).collect();
-    let mut search = Search { found: Vec::new(), diagnostics: &mut Vec::new(), pending };
+    let mut search = ReferenceSearch { found: Vec::new(), diagnostics: &mut Vec::new(), pending };
     search.finish();
     search.found
 }
 
-struct Search<'a> {
+/// A search for references in bodies and blocks.
+struct ReferenceSearch<'a> {
     found: Vec<Reference>,
     diagnostics: &'a mut Vec<Diagnostic>,
     pending: Vec<Pending>,
 }
 
-impl Search<'_> {
+impl ReferenceSearch<'_> {
     fn finish(&mut self) {
         while let Some(next) = self.pending.pop() {
             match next {

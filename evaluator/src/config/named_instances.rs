@@ -128,7 +128,7 @@ pub struct AppliedPart {
 }
 
 /// Changed instances, by resource and module instance.
-type Changed<'m> = BTreeMap<ConfigResource, BTreeMap<&'m ModuleInstance, Vec<&'m ResourceInstance>>>;
+type ChangedInstances<'m> = BTreeMap<ConfigResource, BTreeMap<&'m ModuleInstance, Vec<&'m ResourceInstance>>>;
 
 /// The part of a plan with targets that an apply executes: the targets, and everything that they need. The plan
 /// contains all instances of a needed resource. But if every reference to the resource has a constant key, and the
@@ -146,7 +146,7 @@ pub fn applied_part(
     let graph = StaticGraph::new(root);
     let kept = graph.kept(root, active);
     let named = NamedInstances::new(&graph, root);
-    let mut by_config: Changed<'_> = BTreeMap::new();
+    let mut by_config: ChangedInstances<'_> = BTreeMap::new();
     for address in changed {
         by_config.entry(address.config()).or_default().entry(&address.module).or_default().push(address);
     }
@@ -204,7 +204,7 @@ impl NamedInstances<'_> {
     fn needed<'m>(
         &self,
         starts: Vec<(usize, Option<&'m ModuleInstance>)>,
-        changed: &Changed<'m>,
+        changed: &ChangedInstances<'m>,
     ) -> BTreeSet<ResourceInstance> {
         let (nodes, next) = self.graph.parts();
         let (mut pending, mut seen) = (starts, FxHashSet::default());

@@ -14,6 +14,9 @@ use super::literal::optional;
 use super::problems;
 use crate::reference::Reference;
 
+/// Local name and alias of a provider configuration.
+pub type ProviderName = (SmolStr, Option<SmolStr>);
+
 /// A reference to a provider in a block: `aws`, `aws.west`, `aws.by_region[each.key]`.
 #[derive(Clone, Debug)]
 pub struct ProviderReference {

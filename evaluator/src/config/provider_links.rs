@@ -17,11 +17,9 @@ use weft_graph_format::source::SourceRange;
 use self::problems::User;
 pub(crate) use self::repeated::unsuitable;
 use super::requirements::is_part;
-use super::{CompiledModule, ModuleCall, ProviderBlock, ProviderReference, Repetition};
+use super::{CompiledModule, ModuleCall, ProviderBlock, ProviderName, ProviderReference, Repetition};
 
-type Name = (SmolStr, Option<SmolStr>);
-
-fn shown((name, alias): &Name) -> String {
+fn shown((name, alias): &ProviderName) -> String {
     match alias {
         Some(alias) => format!("{name}.{alias}"),
         None => name.to_string(),
@@ -133,15 +131,15 @@ fn forbidding(call: &ModuleCall) -> Option<SourceRange> {
 pub(crate) fn missing_providers(root: &Arc<CompiledModule>, alone: bool) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     // Each module, with the provider configurations that it receives from its caller.
-    let mut pending: Vec<(&CompiledModule, BTreeSet<Name>)> = Vec::new();
+    let mut pending: Vec<(&CompiledModule, BTreeSet<ProviderName>)> = Vec::new();
     let promised = root.settings.required_providers.values().flat_map(|r| r.configuration_aliases.iter().cloned());
     pending.push((root, promised.filter(|_| alone).collect()));
     while let Some((module, passed)) = pending.pop() {
-        let is_own = |name: &Name| module.providers.contains_key(name) || passed.contains(name);
+        let is_own = |name: &ProviderName| module.providers.contains_key(name) || passed.contains(name);
         // A resource inherits a default configuration from the callers of its module.
-        let is_there = |name: &Name| name.1.is_none() || is_own(name);
+        let is_there = |name: &ProviderName| name.1.is_none() || is_own(name);
         // A call passes only what its own module has. The root module has every default configuration.
-        let can_pass = |name: &Name| is_own(name) || (name.1.is_none() && module.path.is_root());
+        let can_pass = |name: &ProviderName| is_own(name) || (name.1.is_none() && module.path.is_root());
         for block in module.resources.values() {
             let name = (block.provider_local_name(), block.provider.as_ref().and_then(|p| p.alias.clone()));
             if !is_there(&name) {
@@ -164,7 +162,7 @@ pub(crate) fn missing_providers(root: &Arc<CompiledModule>, alone: bool) -> Vec<
     found
 }
 
-fn address(module: &CompiledModule, (name, alias): &Name) -> ProviderConfig {
+fn address(module: &CompiledModule, (name, alias): &ProviderName) -> ProviderConfig {
     let source = module.provider_source(name);
     ProviderConfig { module: module.path.clone(), source, alias: alias.clone() }
 }

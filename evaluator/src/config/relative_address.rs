@@ -39,7 +39,7 @@ pub(super) fn read_address(expression: &Expression) -> Option<Result<RelativeAdd
 
 /// Parses an address from a traversal at `range`.
 pub(super) fn address_of(traversal: &Traversal, range: SourceRange) -> Result<RelativeAddress, Diagnostic> {
-    let (module, resource) = Names { traversal, range: &range, next: 0 }.read()?;
+    let (module, resource) = NameCursor { traversal, range: &range, next: 0 }.read()?;
     Ok(RelativeAddress { module: ModuleInstance(module.into()), resource, range })
 }
 
@@ -47,7 +47,7 @@ pub(super) fn address_of(traversal: &Traversal, range: SourceRange) -> Result<Re
 /// with further steps after the module.
 pub(super) fn read_module(expression: &Expression) -> Option<Result<Option<ModuleInstance>, Diagnostic>> {
     let (traversal, range) = (expression.as_traversal()?, expression.range());
-    let mut names = Names { traversal: &traversal, range: &range, next: 0 };
+    let mut names = NameCursor { traversal: &traversal, range: &range, next: 0 };
     let read = names.modules().map(|steps| names.is_done().then(|| ModuleInstance(steps.into())));
     Some(read)
 }
@@ -61,7 +61,7 @@ pub(super) fn has_step_behind_resource(expression: &Expression) -> bool {
 }
 
 /// A cursor over the names and keys of a traversal, starting with the root.
-struct Names<'a> {
+struct NameCursor<'a> {
     traversal: &'a Traversal,
     range: &'a SourceRange,
     next: usize,
@@ -69,7 +69,7 @@ struct Names<'a> {
 
 type Parts = (Vec<ModuleStep>, Option<(Resource, InstanceKey)>);
 
-impl Names<'_> {
+impl NameCursor<'_> {
     fn name(&mut self) -> Option<SmolStr> {
         let found = match self.next.checked_sub(1) {
             None => self.traversal.root.text.clone(),

@@ -54,8 +54,8 @@ impl From<GivenVariables> for StaticGiven {
     }
 }
 
-/// A named value of a module.
-type Name = (Module, Referent);
+/// The name of a value: its module, and its name there.
+type StaticName = (Module, Referent);
 
 /// The argument or value that needs a static value, with its range, for messages.
 pub(super) struct Needing {
@@ -87,9 +87,9 @@ pub(super) struct StaticValues {
     workspace: SmolStr,
     root_dir: PathBuf,
     cwd: PathBuf,
-    values: BTreeMap<Name, Result<Value, NoValue>>,
+    values: BTreeMap<StaticName, Result<Value, NoValue>>,
     /// Values that depend on themselves.
-    circular: BTreeSet<Name>,
+    circular: BTreeSet<StaticName>,
     occurrences: AtomicU32,
     parameters: AtomicU32,
 }
@@ -104,8 +104,8 @@ enum NoValue {
 }
 
 enum Visit {
-    Enter(Name),
-    Leave(Name),
+    Enter(StaticName),
+    Leave(StaticName),
 }
 
 /// The definition of a named value.
@@ -184,7 +184,13 @@ impl StaticValues {
     }
 
     /// The value of a name that was visited. If the name has no value, reports why.
-    fn needed(&self, name: &Name, what: &str, needing: &Needing, diagnostics: &mut Vec<Diagnostic>) -> Option<Value> {
+    fn needed(
+        &self,
+        name: &StaticName,
+        what: &str,
+        needing: &Needing,
+        diagnostics: &mut Vec<Diagnostic>,
+    ) -> Option<Value> {
         match self.value(name, diagnostics) {
             Err(NoValue::NotComputed) if self.circular.contains(name) && !self.values.contains_key(name) => {
                 let at = self.definition(name).map_or_else(|| needing.range.clone(), |found| found.needing.range);
@@ -207,7 +213,7 @@ impl StaticValues {
     }
 
     fn walk(&mut self, mut pending: Vec<Visit>, diagnostics: &mut Vec<Diagnostic>) {
-        let mut entered: BTreeSet<Name> = BTreeSet::new();
+        let mut entered: BTreeSet<StaticName> = BTreeSet::new();
         while let Some(visit) = pending.pop() {
             match visit {
                 Visit::Enter(name) => {
@@ -236,7 +242,7 @@ impl StaticValues {
     }
 
     /// The definition of a name. `None` for undeclared names, and for values that do not come from an expression.
-    fn definition(&self, (path, subject): &Name) -> Option<Definition> {
+    fn definition(&self, (path, subject): &StaticName) -> Option<Definition> {
         let frame = self.frames.get(path)?;
         let text = |rest: String| if path.is_root() { rest } else { format!("{path}:{rest}") };
         match subject {
@@ -270,7 +276,7 @@ impl StaticValues {
     /// The value of a name. If the name is a variable, the value is converted to its declaration.
     fn converted(
         &self,
-        (path, subject): &Name,
+        (path, subject): &StaticName,
         value: Value,
         diagnostics: &mut Vec<Diagnostic>,
     ) -> Result<Value, NoValue> {
@@ -306,7 +312,7 @@ impl StaticValues {
     }
 
     /// The value of a name that was visited.
-    fn value(&self, name: &Name, diagnostics: &mut Vec<Diagnostic>) -> Result<Value, NoValue> {
+    fn value(&self, name: &StaticName, diagnostics: &mut Vec<Diagnostic>) -> Result<Value, NoValue> {
         if let Some(found) = self.values.get(name) {
             return found.clone();
         }
@@ -446,7 +452,7 @@ fn described(subject: &Referent) -> String {
 }
 
 /// The variables and locals in an expression.
-fn names_in(module: &Module, expression: &Expression) -> impl Iterator<Item = Name> {
+fn names_in(module: &Module, expression: &Expression) -> impl Iterator<Item = StaticName> {
     let references = references_of(expression, &mut Vec::new());
     let module = module.clone();
     references

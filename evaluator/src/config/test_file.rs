@@ -29,14 +29,11 @@ pub use values::{TestExpression, TestNames};
 use super::compiling::Compiling;
 use super::content::rule;
 use super::content::{ContentRules, FoundBlock, read_content};
-use super::{CompiledModule, Condition, PassedProvider, ProviderBlock, problems, provider};
+use super::{CompiledModule, Condition, PassedProvider, ProviderBlock, ProviderName, problems, provider};
 use crate::reference::Reference;
 
 /// Values of attributes, by name.
 pub type GivenValues = BTreeMap<SmolStr, Value>;
-
-/// Local name and alias of a provider configuration.
-pub type ProviderName = (SmolStr, Option<SmolStr>);
 
 /// A test file.
 #[derive(Clone, Debug, Default)]

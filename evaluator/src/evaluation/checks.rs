@@ -13,7 +13,7 @@ use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
 
 use super::condition_tally::ConditionTally;
-use super::conditions::{Condition, ConditionResult};
+use super::conditions::{ConditionContext, ConditionResult};
 use super::module_node::ModuleNode;
 use super::problems::conditions;
 use super::repetition_data::RepetitionData;
@@ -77,7 +77,7 @@ impl ModuleNode {
         }
         let mut outcomes = Vec::with_capacity(block.asserts.len());
         for (index, assert) in block.asserts.iter().enumerate() {
-            let condition = Condition {
+            let condition = ConditionContext {
                 block: assert,
                 repeated: &RepetitionData::default(),
                 own: None,

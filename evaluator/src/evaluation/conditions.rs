@@ -34,7 +34,7 @@ fn is_computed(value: &Value) -> bool {
 }
 
 /// The context of a condition.
-pub(crate) struct Condition<'a> {
+pub(crate) struct ConditionContext<'a> {
     pub(crate) block: &'a config::Condition,
     pub(crate) repeated: &'a RepetitionData,
     /// The value that is being checked, with its name.
@@ -176,7 +176,7 @@ impl ModuleNode {
         tally: &mut ConditionTally,
     ) -> Result<Checked, Failed> {
         let decides = self.evaluation.purpose().decides_conditions();
-        let condition = Condition {
+        let condition = ConditionContext {
             block,
             repeated: conditions.repeated,
             own: None,
@@ -248,7 +248,7 @@ impl ModuleNode {
     /// Evaluates a condition. Returns `Failed` if the evaluation has errors, which have been reported.
     pub(crate) async fn evaluate_condition(
         self: &Arc<Self>,
-        condition: &Condition<'_>,
+        condition: &ConditionContext<'_>,
     ) -> Result<ConditionResult, Failed> {
         let block = condition.block;
         let mut problems = Vec::new();

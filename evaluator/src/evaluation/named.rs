@@ -16,7 +16,7 @@ use weft_graph_format::source::SourceRange;
 use weft_graph_format::value::Value;
 
 use super::condition_tally::ConditionTally;
-use super::conditions::{Condition, ConditionResult, Conditions};
+use super::conditions::{ConditionContext, ConditionResult, Conditions};
 use super::module_node::ModuleNode;
 use super::problems::values as problems;
 use super::repetition_data::RepetitionData;
@@ -303,7 +303,7 @@ impl ModuleNode {
         let mut failed = false;
         for validation in &variable.validations {
             let own = Some((Referent::Variable(variable.name.clone()), value));
-            let condition = Condition {
+            let condition = ConditionContext {
                 block: validation,
                 repeated: &RepetitionData::default(),
                 own,

@@ -40,7 +40,7 @@ impl<'t> ForParts<'t> {
 
 /// The combined result of all rounds over a known collection.
 #[derive(Default)]
-struct Walk {
+struct CombinedRounds {
     /// The result, or `None` if a condition or a key is unknown.
     result: Option<Value>,
     marks: Marks,
@@ -139,8 +139,13 @@ impl Evaluator<'_> {
         result
     }
 
-    fn walk(&mut self, parts: &ForParts<'_>, entries: impl Iterator<Item = (Value, Value)>, id: ExprId) -> Walk {
-        let mut walk = Walk::default();
+    fn walk(
+        &mut self,
+        parts: &ForParts<'_>,
+        entries: impl Iterator<Item = (Value, Value)>,
+        id: ExprId,
+    ) -> CombinedRounds {
+        let mut walk = CombinedRounds::default();
         let mut known = true;
         let mut tuple = Vec::new();
         let mut object = ObjectResults::new(parts.grouping);
@@ -169,7 +174,7 @@ impl Evaluator<'_> {
     fn walk_step(
         &mut self,
         parts: &ForParts<'_>,
-        walk: &mut Walk,
+        walk: &mut CombinedRounds,
         known: &mut bool,
         tuple: &mut Vec<Value>,
         object: &mut ObjectResults,
@@ -372,7 +377,7 @@ impl Evaluator<'_> {
     }
 }
 
-impl Walk {
+impl CombinedRounds {
     fn note(&mut self, decider: &Value) {
         self.live |= decider.deep().live;
         self.origins.extend(decider.deep_origin());

@@ -49,14 +49,14 @@ fn format_one(_: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Valu
 }
 
 /// What an argument of `formatlist` contributes to each round.
-enum Source<'a> {
+enum ListArgument<'a> {
     Each(&'a [Value]),
     Same(&'a Value),
 }
 
 fn formatlist(_: &CallContext<'_>, arguments: &[Value], ty: &Type) -> Result<Value, FunctionError> {
     let pattern = text(arguments, 0)?;
-    let mut sources = Vec::with_capacity(arguments.len());
+    let mut list_arguments = Vec::with_capacity(arguments.len());
     let mut chosen: Option<(usize, usize)> = None;
     let mut open = false;
     for (index, argument) in arguments.iter().enumerate().skip(1) {
@@ -84,9 +84,9 @@ fn formatlist(_: &CallContext<'_>, arguments: &[Value], ty: &Type) -> Result<Val
             }
         }
         match (length, argument.as_items()) {
-            (Some(_), Some(items)) => sources.push(Source::Each(items)),
+            (Some(_), Some(items)) => list_arguments.push(ListArgument::Each(items)),
             (Some(_), None) => open = true,
-            (None, _) => sources.push(Source::Same(argument)),
+            (None, _) => list_arguments.push(ListArgument::Same(argument)),
         }
     }
     if open {
@@ -99,11 +99,11 @@ fn formatlist(_: &CallContext<'_>, arguments: &[Value], ty: &Type) -> Result<Val
     let mut results = Vec::with_capacity(rounds);
     let mut total: usize = 0;
     for round in 0..rounds {
-        let values: Vec<&Value> = sources
+        let values: Vec<&Value> = list_arguments
             .iter()
-            .filter_map(|source| match source {
-                Source::Each(items) => items.get(round),
-                Source::Same(value) => Some(*value),
+            .filter_map(|argument| match argument {
+                ListArgument::Each(items) => items.get(round),
+                ListArgument::Same(value) => Some(*value),
             })
             .collect();
         if !values.iter().all(|v| v.is_wholly_known()) {

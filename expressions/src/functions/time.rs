@@ -163,11 +163,11 @@ impl Moment {
 }
 
 /// The unread rest of a time.
-struct Reader<'a> {
+struct TimeReader<'a> {
     rest: &'a str,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> TimeReader<'a> {
     /// Reads a number with the given number of digits and range.
     fn number(&mut self, what: &str, digits: usize, least: i64, most: i64) -> Result<i64, String> {
         if self.rest.is_empty() {
@@ -234,7 +234,7 @@ impl<'a> Reader<'a> {
             Some(b'-') => -1,
             _ => return Err(wrong),
         };
-        let mut reader = Reader { rest: &self.rest[1..] };
+        let mut reader = TimeReader { rest: &self.rest[1..] };
         let mut read = || -> Result<i64, String> {
             let hours = reader.number("hour", 2, 0, 23)?;
             reader.expect(':')?;
@@ -247,7 +247,7 @@ impl<'a> Reader<'a> {
 
 /// Parses RFC 3339. If `comma` is set, a comma may precede the fraction, as in Go's parser.
 fn parse(text: &str, comma: bool) -> Result<Moment, String> {
-    let mut reader = Reader { rest: text };
+    let mut reader = TimeReader { rest: text };
     let mut read = || -> Result<Moment, String> {
         let year = reader.number("year", 4, 0, 9999)?;
         reader.expect('-')?;

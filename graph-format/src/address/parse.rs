@@ -52,14 +52,14 @@ impl Resource {
     }
 }
 
-struct Reader<'a> {
+struct AddressReader<'a> {
     text: &'a str,
     at: usize,
 }
 
-impl<'a> Reader<'a> {
-    fn new(text: &'a str) -> Reader<'a> {
-        Reader { text, at: 0 }
+impl<'a> AddressReader<'a> {
+    fn new(text: &'a str) -> AddressReader<'a> {
+        AddressReader { text, at: 0 }
     }
 
     fn rest(&self) -> &'a str {
@@ -218,7 +218,7 @@ impl FromStr for ModuleInstance {
     type Err = AddressError;
 
     fn from_str(text: &str) -> Result<Self, AddressError> {
-        let mut reader = Reader::new(text);
+        let mut reader = AddressReader::new(text);
         let module = reader.modules()?;
         if text.ends_with('.') {
             return Err(reader.error("a name"));
@@ -239,7 +239,7 @@ impl FromStr for ResourceInstance {
     type Err = AddressError;
 
     fn from_str(text: &str) -> Result<Self, AddressError> {
-        let mut reader = Reader::new(text);
+        let mut reader = AddressReader::new(text);
         let module = reader.modules()?;
         let resource = reader.resource()?;
         let key = reader.key()?;
@@ -251,7 +251,7 @@ impl FromStr for AbsResource {
     type Err = AddressError;
 
     fn from_str(text: &str) -> Result<Self, AddressError> {
-        let mut reader = Reader::new(text);
+        let mut reader = AddressReader::new(text);
         let module = reader.modules()?;
         let resource = reader.resource()?;
         reader.end(AbsResource { module, resource })
@@ -298,7 +298,7 @@ impl FromStr for ProviderInstance {
     type Err = AddressError;
 
     fn from_str(text: &str) -> Result<Self, AddressError> {
-        let mut reader = Reader::new(text);
+        let mut reader = AddressReader::new(text);
         let (module, source, alias, key) = reader.provider()?;
         reader.end(ProviderParts { module, source, alias, key }.into())
     }

@@ -3,8 +3,9 @@
 use super::container::{Magic, assemble};
 use super::error::{Damage, PlanFileError, WriteError};
 use super::package::FragmentPackage;
+use super::read_back::ReadBackPackage;
 use super::section::SectionKind;
-use super::{FORMAT_VERSION, PlanReader, read_back, reader, record, writer};
+use super::{FORMAT_VERSION, PlanReader, reader, record, writer};
 use crate::graph::verify_fragment;
 
 impl FragmentPackage {
@@ -13,7 +14,7 @@ impl FragmentPackage {
     /// # Errors
     /// The errors of [`super::write()`].
     pub fn encode(&self) -> Result<Vec<u8>, WriteError> {
-        let section = writer::section::<read_back::Package>(SectionKind::Package, 0, self)?;
+        let section = writer::section::<ReadBackPackage>(SectionKind::Package, 0, self)?;
         Ok(assemble(Magic::Package, vec![section]))
     }
 

@@ -21,7 +21,7 @@ use crate::schema::ProviderSchema;
 /// Decodes [`crate::changes::Changes`].
 #[derive(Deserialize)]
 #[allow(dead_code)] // The fields are decoded, but never used.
-pub(super) struct Changes {
+pub(super) struct ReadBackChanges {
     resources: Each<ResourceChange>,
     drift: Each<ResourceChange>,
     outputs: BTreeMap<SmolStr, OutputChange>,
@@ -31,24 +31,24 @@ pub(super) struct Changes {
 /// Decodes [`crate::graph::Fragment`].
 #[derive(Deserialize)]
 #[allow(dead_code)] // The fields are decoded, but never used.
-pub(super) struct Fragment {
+pub(super) struct ReadBackFragment {
     shard: Shard,
     rows: Each<Row>,
-    formulas: FormulaTable,
+    formulas: ReadBackFormulaTable,
     foreign: Each<ForeignResult>,
 }
 
 /// Decodes [`crate::graph::FormulaTable`].
 #[derive(Deserialize)]
 #[allow(dead_code)] // The fields are decoded, but never used.
-struct FormulaTable {
+struct ReadBackFormulaTable {
     rows: Each<FormulaRow>,
 }
 
 /// Decodes the outline of a graph.
 #[derive(Deserialize)]
 #[allow(dead_code)] // The fields are decoded, but never used.
-pub(super) struct Outline {
+pub(super) struct ReadBackOutline {
     operations: u32,
     waiters: Each<Waits>,
     rows: Each<OutlineRow>,
@@ -58,11 +58,11 @@ pub(super) struct Outline {
 /// Decodes [`super::FragmentPackage`].
 #[derive(Deserialize)]
 #[allow(dead_code)] // The fields are decoded, but never used.
-pub(super) struct Package {
+pub(super) struct ReadBackPackage {
     manifest: Manifest,
     schemas: BTreeMap<ProviderSource, ProviderSchema>,
     sources: SourceSnippets,
-    fragment: Fragment,
+    fragment: ReadBackFragment,
 }
 
 /// A sequence whose elements are decoded one at a time and dropped.

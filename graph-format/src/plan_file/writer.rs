@@ -10,9 +10,10 @@ use serde::de::DeserializeOwned;
 
 use super::container::{CALL_LIMITS, GENERATED, INSTANCE_BOUNDS, Magic, PLACEMENT, Section, assemble};
 use super::error::WriteError;
+use super::read_back::{ReadBackChanges, ReadBackFragment, ReadBackOutline};
 use super::reader::OutlineRecord;
 use super::section::{MOST_SECTIONS, SectionKind};
-use super::{Contents, PlanFile, SourceSnippets, read_back, record};
+use super::{Contents, PlanFile, SourceSnippets, record};
 use crate::digest::Digest;
 use crate::limits::CallLimits;
 use crate::placement::{InstanceBound, Placement};
@@ -57,12 +58,12 @@ fn encode(plan: &PlanFile) -> Result<Vec<u8>, WriteError> {
         let index = GENERATED as usize;
         parts.push(Box::new(move || section::<BTreeMap<String, String>>(SectionKind::Configuration, index, generated)));
     }
-    parts.push(Box::new(|| section::<read_back::Changes>(SectionKind::Changes, 0, &plan.changes)));
+    parts.push(Box::new(|| section::<ReadBackChanges>(SectionKind::Changes, 0, &plan.changes)));
     for (index, schema) in plan.schemas.values().enumerate() {
         parts.push(Box::new(move || section::<ProviderSchema>(SectionKind::Schema, index, schema)));
     }
     parts.push(Box::new(|| section::<SourceSnippets>(SectionKind::Sources, 0, &plan.sources)));
-    parts.push(Box::new(|| section::<read_back::Outline>(SectionKind::Outline, 0, &outline)));
+    parts.push(Box::new(|| section::<ReadBackOutline>(SectionKind::Outline, 0, &outline)));
     let placement = &plan.manifest.placement;
     if !placement.is_empty() {
         let index = PLACEMENT as usize;
@@ -79,7 +80,7 @@ fn encode(plan: &PlanFile) -> Result<Vec<u8>, WriteError> {
         parts.push(Box::new(move || section::<Vec<Option<InstanceBound>>>(SectionKind::Outline, index, bounds)));
     }
     for (index, fragment) in plan.graph.fragments.iter().enumerate() {
-        parts.push(Box::new(move || section::<read_back::Fragment>(SectionKind::Fragment, index, fragment)));
+        parts.push(Box::new(move || section::<ReadBackFragment>(SectionKind::Fragment, index, fragment)));
     }
     let sections = side_by_side(parts)?;
     if sections.len() > MOST_SECTIONS as usize {
@@ -118,7 +119,8 @@ fn side_by_side(parts: Vec<SectionJob<'_>>) -> Result<Vec<Section>, WriteError> 
     made.into_iter().map(|(_, section)| section).collect()
 }
 
-/// Creates the section of a record. Reads it back as an `R`, which is the record itself or a type of [`read_back`].
+/// Creates the section of a record. Reads it back as an `R`, which is the record itself or a type of
+/// [`super::read_back`].
 pub(super) fn section<R: DeserializeOwned>(
     kind: SectionKind,
     index: usize,

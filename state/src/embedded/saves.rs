@@ -34,16 +34,16 @@ struct Pace {
 }
 
 /// A save in progress. The save ends when this value is dropped.
-pub(super) struct UnderWay(Arc<Saves>);
+pub(super) struct SaveUnderWay(Arc<Saves>);
 
-impl UnderWay {
+impl SaveUnderWay {
     /// The saves of the store, including this one.
     pub(super) fn saves(&self) -> &Saves {
         &self.0
     }
 }
 
-impl Drop for UnderWay {
+impl Drop for SaveUnderWay {
     fn drop(&mut self) {
         let mut pace = self.0.pace();
         pace.busy = false;
@@ -71,13 +71,13 @@ impl Saves {
     }
 
     /// Starts a save if one is due.
-    pub(super) fn begin_if_due(self: &Arc<Saves>) -> Option<UnderWay> {
+    pub(super) fn begin_if_due(self: &Arc<Saves>) -> Option<SaveUnderWay> {
         let mut pace = self.pace();
         if !pace.running || pace.busy || pace.last.elapsed() < self.interval {
             return None;
         }
         pace.busy = true;
-        Some(UnderWay(Arc::clone(self)))
+        Some(SaveUnderWay(Arc::clone(self)))
     }
 
     /// Waits for the save in progress.

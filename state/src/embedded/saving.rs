@@ -13,9 +13,9 @@ use std::path::PathBuf;
 use super::live::Live;
 use super::lock::digit_of;
 use super::recovery;
-use super::saves::{Saves, UnderWay};
+use super::saves::{SaveUnderWay, Saves};
 use super::sealed::Seals;
-use super::terms::Core;
+use super::terms::EmbeddedCore;
 use super::writer::Durable;
 use crate::error::StoreError;
 use crate::event::{Event, Saving};
@@ -53,9 +53,9 @@ impl Live {
     }
 }
 
-impl Core {
+impl EmbeddedCore {
     /// Saves the state unless the document is up to date.
-    pub(super) fn save(&self, under_way: &UnderWay) {
+    pub(super) fn save(&self, under_way: &SaveUnderWay) {
         let saves = under_way.saves();
         let saved = self.try_save(saves);
         if let Err(error) = &saved {

@@ -28,7 +28,7 @@ use crate::step::{Acquire, AcquireAnswer, ReleaseAnswer, TermEnding};
 use crate::tfstate::GUARDED_FORMAT;
 
 /// The part of an `EmbeddedStore` that its methods share with the threads for blocking work.
-pub(super) struct Core {
+pub(super) struct EmbeddedCore {
     pub(super) medium: Arc<dyn Medium>,
     pub(super) mode: Mode,
     pub(super) folders: RunFolders,
@@ -41,7 +41,7 @@ pub(super) struct Core {
     pub(super) budgets: LocalBudgets,
 }
 
-impl Core {
+impl EmbeddedCore {
     pub(super) fn live(&self) -> Result<MutexGuard<'_, Live>, StoreError> {
         let live = self.live.as_ref().ok_or(StoreError::ReadOnly)?;
         Ok(live.lock().unwrap_or_else(PoisonError::into_inner))

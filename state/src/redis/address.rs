@@ -88,7 +88,7 @@ impl std::fmt::Debug for Address {
 
 /// The forms of addresses.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Form {
+enum AddressForm {
     Host,
     Socket,
     Sentinels,
@@ -110,11 +110,11 @@ impl Address {
     pub(super) fn parse(url: &str) -> Result<Address, StoreError> {
         let (scheme, rest) = url.split_once("://").ok_or_else(|| wrong_address(AddressFault::Scheme))?;
         let (form, tls) = match scheme {
-            "redis" => (Form::Host, false),
-            "rediss" => (Form::Host, true),
-            "redis+unix" => (Form::Socket, false),
-            "redis+sentinel" => (Form::Sentinels, false),
-            "rediss+sentinel" => (Form::Sentinels, true),
+            "redis" => (AddressForm::Host, false),
+            "rediss" => (AddressForm::Host, true),
+            "redis+unix" => (AddressForm::Socket, false),
+            "redis+sentinel" => (AddressForm::Sentinels, false),
+            "rediss+sentinel" => (AddressForm::Sentinels, true),
             _ => return Err(wrong_address(AddressFault::Scheme)),
         };
         let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
@@ -125,15 +125,15 @@ impl Address {
             None => (None, authority),
         };
         let (endpoint, database) = match form {
-            Form::Host => (Endpoint::Host(host(server, DEFAULT_PORT)?), path),
-            Form::Socket if !server.is_empty() || path.is_empty() => {
+            AddressForm::Host => (Endpoint::Host(host(server, DEFAULT_PORT)?), path),
+            AddressForm::Socket if !server.is_empty() || path.is_empty() => {
                 return Err(wrong_address(AddressFault::Socket));
             }
-            Form::Socket => {
+            AddressForm::Socket => {
                 let path = percent_decoded(path).ok_or_else(|| wrong_address(AddressFault::Socket))?;
                 (Endpoint::Socket(PathBuf::from(format!("/{path}"))), query.database.as_deref().unwrap_or_default())
             }
-            Form::Sentinels => {
+            AddressForm::Sentinels => {
                 let (master, database) = path.split_once('/').unwrap_or((path, ""));
                 let master = percent_decoded(master).filter(|master| !master.is_empty());
                 let master = master.ok_or_else(|| wrong_address(AddressFault::Master))?;
@@ -207,7 +207,7 @@ impl Address {
 }
 
 impl Query {
-    fn parse(text: &str, form: Form) -> Result<Query, StoreError> {
+    fn parse(text: &str, form: AddressForm) -> Result<Query, StoreError> {
         let mut query = Query::default();
         for pair in text.split('&').filter(|pair| !pair.is_empty()) {
             match pair.split_once('=') {
@@ -215,7 +215,7 @@ impl Query {
                     let name = percent_decoded(name).ok_or_else(|| wrong_address(AddressFault::NameEncoding))?;
                     query.state = Some(name);
                 }
-                Some(("db", number)) if form == Form::Socket => query.database = Some(number.to_owned()),
+                Some(("db", number)) if form == AddressForm::Socket => query.database = Some(number.to_owned()),
                 Some(("replicas", number)) => {
                     query.replicas = Some(number.parse().map_err(|_| wrong_address(AddressFault::Replicas))?);
                 }

@@ -8,7 +8,7 @@ use super::codec;
 use super::keys::RunField;
 use super::problems::{self, Misfit};
 use super::reading::Fields;
-use super::{Core, RedisStore, steps};
+use super::{RedisCore, RedisStore, steps};
 use crate::check::CheckRecord;
 use crate::error::StoreError;
 use crate::record::{InstanceRecord, OutputRecord};
@@ -298,7 +298,7 @@ fn declared(meta: &BTreeMap<String, String>) -> Vec<DeclaredLoss> {
     meta.get(DECLARED).and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default()
 }
 
-impl Core {
+impl RedisCore {
     async fn counts(&self) -> Result<Vec<Counts>, StoreError> {
         let mut counts = redis::cmd("HMGET");
         counts.arg(self.keys.meta()).arg(RECORDS).arg(OUTPUTS);

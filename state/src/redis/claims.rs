@@ -6,7 +6,7 @@ use super::codec::{self, Words};
 use super::keys::RunField;
 use super::problems::Damage;
 use super::scripts::Script;
-use super::{CLAIMS_AT_ONCE, Core, KEPT_RUNS, holder, steps};
+use super::{CLAIMS_AT_ONCE, KEPT_RUNS, RedisCore, holder, steps};
 use crate::error::StoreError;
 use crate::run::{Attempt, Holder, Lease, OpIndex, OpStatus, RunId};
 use crate::step::{Claim, ClaimAnswer, ClaimMode, Fenced, HeldSubject, ReleaseAnswer, Stale, TermEnding};
@@ -28,7 +28,7 @@ impl ClaimParts {
     }
 }
 
-impl Core {
+impl RedisCore {
     /// Checks or takes claims in parts. Adds new claims to `fresh`.
     pub(super) async fn claim_parts(
         &self,

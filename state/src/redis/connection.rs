@@ -13,6 +13,7 @@ use super::codec::{Words, text};
 use super::dial::{Dialer, Trouble};
 use super::fitness::{self, Durability};
 use super::keys::Keys;
+use super::marks::Tip;
 use super::problems::{self, LoginFault};
 use super::replication::ServerFacts;
 use super::scripts::Scripts;
@@ -40,9 +41,6 @@ pub(super) const COMMANDS_AT_ONCE: usize = 512;
 const BYTES_AT_ONCE: usize = 8 * 1024 * 1024;
 /// The commands that write and that replicas must therefore confirm. Scripts count as writing.
 const WRITING: [&[u8]; 4] = [b"EVALSHA", b"HSET", b"HSETNX", b"HDEL"];
-
-/// The last acknowledged journal line of a run: the number of lines and the link.
-type Tip = (u64, String);
 
 /// A connection that is re-established when it breaks.
 pub(super) struct Connection {
@@ -111,15 +109,15 @@ impl Connection {
     pub(super) fn acknowledged(&self, run: &RunId, lines: u64, link: &str) {
         let mut tips = self.tips.lock().unwrap_or_else(PoisonError::into_inner);
         match tips.get_mut(run) {
-            Some((known, _)) if *known >= lines => {}
+            Some(known) if known.lines >= lines => {}
             _ => {
-                tips.insert(run.clone(), (lines, link.to_owned()));
+                tips.insert(run.clone(), Tip { lines, link: link.to_owned() });
             }
         }
     }
 
     /// The last acknowledged line of a run.
-    pub(super) fn tip(&self, run: &RunId) -> Option<(u64, String)> {
+    pub(super) fn tip(&self, run: &RunId) -> Option<Tip> {
         self.tips.lock().unwrap_or_else(PoisonError::into_inner).get(run).cloned()
     }
 
@@ -367,7 +365,7 @@ impl Connection {
     /// Checks that every acknowledged line still exists.
     async fn check_tips(&self, line: &mut MultiplexedConnection) -> Result<(), Trouble> {
         let tips = self.tips.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        for (run, (lines, link)) in tips {
+        for (run, Tip { lines, link }) in tips {
             let found: Option<Vec<u8>> = redis::cmd("LINDEX")
                 .arg(self.keys.journal(&run))
                 .arg(lines.saturating_sub(1))

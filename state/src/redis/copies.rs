@@ -5,7 +5,7 @@ use super::keys::RunField;
 use super::marks::{CopyMarks, Front, Tip};
 use super::problems::Damage;
 use super::scripts::Script;
-use super::{CLAIMS_AT_ONCE, Core, RedisStore};
+use super::{CLAIMS_AT_ONCE, RedisCore, RedisStore};
 use crate::error::StoreError;
 use crate::run::{Incarnation, RunId};
 
@@ -99,7 +99,7 @@ impl RedisStore {
 
     /// The last acknowledged line of a run.
     pub(crate) fn known_tip(&self, run: &RunId) -> Option<Tip> {
-        self.core.connection.tip(run).map(|(lines, link)| Tip { lines, link })
+        self.core.connection.tip(run)
     }
 
     /// The number of lines of a run's journal, and whether the journal has this line.
@@ -171,7 +171,7 @@ impl RedisStore {
     }
 }
 
-impl Core {
+impl RedisCore {
     /// Fields of the meta record.
     ///
     /// # Errors

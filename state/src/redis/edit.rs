@@ -4,7 +4,7 @@
 use super::claims::ClaimParts;
 use super::problems::Damage;
 use super::scripts::Script;
-use super::{Core, random, steps};
+use super::{RedisCore, random, steps};
 use crate::edit::{Edit, EditAnswer};
 use crate::error::StoreError;
 use crate::step::ClaimAnswer;
@@ -12,7 +12,7 @@ use crate::step::ClaimAnswer;
 /// The run id for writes outside of any run. It is not a valid id of a run.
 const NO_RUN: &str = "no run";
 
-impl Core {
+impl RedisCore {
     /// See [`crate::store::RunStore::edit`].
     pub(super) async fn edit(&self, edit: &Edit) -> Result<EditAnswer, StoreError> {
         let keys = self.keys.of_no_run();

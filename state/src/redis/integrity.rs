@@ -8,7 +8,7 @@ use super::keys::RunField;
 use super::problems::{self, RunDamage};
 use super::reading::{Fields, journal_line};
 use super::sealed::outcome_name;
-use super::{Core, LINES_AT_ONCE, RedisStore};
+use super::{LINES_AT_ONCE, RedisCore, RedisStore};
 use crate::error::StoreError;
 use crate::run::{Attempt, JournalLine, Lease, OpCounts, OpIndex, OpRecord, OpStatus, RunId, WorkerId};
 use crate::step::RenewAnswer;
@@ -186,7 +186,7 @@ async fn renew(beat: &mut Option<&mut Beat<'_>>) -> Result<(), StoreError> {
     }
 }
 
-impl Core {
+impl RedisCore {
     /// The difference between a run and its journal, for a caller without the lease. If `with_records` is `false`, as
     /// for an active run, only the lines are checked.
     pub(super) async fn compared_at_rest(

@@ -10,7 +10,7 @@ use super::problems::{self, Damage};
 use super::scripts::sha1_hex;
 use super::sealed::outcome_name;
 use super::steps;
-use super::{Core, FIELDS_AT_ONCE, HEADERS_AT_ONCE, MOST_RUNS, holder};
+use super::{FIELDS_AT_ONCE, HEADERS_AT_ONCE, MOST_RUNS, RedisCore, holder};
 use crate::error::StoreError;
 use crate::event::EVENTS;
 use crate::ledger::leases::newest_first;
@@ -54,7 +54,7 @@ const HEADER: [&str; 16] = [
     "ended",
 ];
 
-impl Core {
+impl RedisCore {
     /// Reads a whole hash, in parts of bounded size.
     pub(super) async fn hash(&self, key: &str) -> Result<Fields, StoreError> {
         self.scan(key, None).await

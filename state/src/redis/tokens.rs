@@ -2,11 +2,11 @@
 
 use super::codec::Words;
 use super::scripts::Script;
-use super::{Core, keys};
+use super::{RedisCore, keys};
 use crate::budget::{MOST_TOKENS, RESERVE_AHEAD_US, TokenGrant, TokenRequest};
 use crate::error::StoreError;
 
-impl Core {
+impl RedisCore {
     /// Reserves tokens for each request, by the clock of the server.
     pub(super) async fn take_tokens(&self, requests: &[TokenRequest]) -> Result<Vec<TokenGrant>, StoreError> {
         let call = |request: &TokenRequest| {

@@ -7,7 +7,7 @@
 use weft_graph_format::address::{InstanceKey, ProviderConfig, ProviderInstance, ProviderParts, ProviderSource};
 
 use super::ContentProblem;
-use super::problems::{self, AddressFault};
+use super::problems::{self, ProviderAddressFault};
 use crate::provider::StoredProvider;
 
 /// The providers of all instances of a resource.
@@ -65,18 +65,18 @@ impl<'a> Owners<'a> {
 }
 
 /// Parses the address on a resource, in the long or the short form. The address must not have an instance key.
-fn of_resource(text: &str) -> Result<ProviderInstance, AddressFault> {
+fn of_resource(text: &str) -> Result<ProviderInstance, ProviderAddressFault> {
     let found = parse(text).or_else(|problem| short_form(text).ok_or(problem))?;
     match found.key {
         InstanceKey::None => Ok(found),
-        _ => Err(AddressFault::InstanceKey),
+        _ => Err(ProviderAddressFault::InstanceKey),
     }
 }
 
-fn parse(text: &str) -> Result<ProviderInstance, AddressFault> {
+fn parse(text: &str) -> Result<ProviderInstance, ProviderAddressFault> {
     text.parse().map_err(|_| match text.starts_with("provider.") || text.contains(".provider.") {
-        true => AddressFault::NoType,
-        false => AddressFault::NoPrefix,
+        true => ProviderAddressFault::NoType,
+        false => ProviderAddressFault::NoPrefix,
     })
 }
 

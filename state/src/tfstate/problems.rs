@@ -114,7 +114,7 @@ pub(super) fn module_address(error: &dyn Display) -> ContentProblem {
 
 /// Why the address of a provider is not valid.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum AddressFault {
+pub(super) enum ProviderAddressFault {
     /// The address has an instance key, but is on a resource.
     InstanceKey,
     /// No provider type follows the prefix.
@@ -124,11 +124,13 @@ pub(super) enum AddressFault {
 }
 
 /// The address of a provider is not valid.
-pub(super) fn provider_address(fault: AddressFault) -> ContentProblem {
+pub(super) fn provider_address(fault: ProviderAddressFault) -> ContentProblem {
     let detail = match fault {
-        AddressFault::InstanceKey => "A provider address must not include an instance key.",
-        AddressFault::NoType => "The prefix \"provider.\" must be followed by a provider type name.",
-        AddressFault::NoPrefix => "Provider address must begin with \"provider.\", followed by a provider type name.",
+        ProviderAddressFault::InstanceKey => "A provider address must not include an instance key.",
+        ProviderAddressFault::NoType => "The prefix \"provider.\" must be followed by a provider type name.",
+        ProviderAddressFault::NoPrefix => {
+            "Provider address must begin with \"provider.\", followed by a provider type name."
+        }
     };
     ContentProblem { summary: "Invalid provider configuration address", detail: detail.to_owned() }
 }

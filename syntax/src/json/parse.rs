@@ -18,7 +18,7 @@ use crate::problems::json as problems;
 use crate::source::{SourceFile, Span, offset};
 
 /// An object or an array that is still open.
-enum Frame {
+enum OpenContainer {
     /// The content of an object so far, and the key whose value is expected.
     Object { open: Span, items: Vec<ObjectItem>, key: Option<(ExprId, KeyForm)> },
     /// The content of an array so far.
@@ -40,7 +40,7 @@ enum Want {
 pub(super) struct JsonParser<'source> {
     source: &'source SourceFile,
     scanner: Scanner<'source>,
-    frames: Vec<Frame>,
+    containers: Vec<OpenContainer>,
     pub(super) nodes: Vec<ExprNode>,
     pub(super) diagnostics: Vec<Diagnostic>,
     /// Whether the nesting is too deep. The rest of the text is then skipped.
@@ -52,7 +52,7 @@ impl<'source> JsonParser<'source> {
         JsonParser {
             source,
             scanner: Scanner::new(source.text()),
-            frames: Vec::new(),
+            containers: Vec::new(),
             nodes: Vec::new(),
             diagnostics: Vec::new(),
             too_deep: false,
@@ -93,10 +93,10 @@ impl<'source> JsonParser<'source> {
                     JsonToken::CloseBracket => self.close(),
                     _ => Want::Value,
                 },
-                Want::Done(id) => match self.frames.pop() {
+                Want::Done(id) => match self.containers.pop() {
                     None => return id,
-                    Some(Frame::Object { open, items, key }) => self.object_got(open, items, key, id),
-                    Some(Frame::Array { open, items }) => self.array_got(open, items, id),
+                    Some(OpenContainer::Object { open, items, key }) => self.object_got(open, items, key, id),
+                    Some(OpenContainer::Array { open, items }) => self.array_got(open, items, id),
                 },
             };
         }
@@ -151,31 +151,33 @@ impl<'source> JsonParser<'source> {
     }
 
     fn open(&mut self, kind: JsonToken, open: Span) -> Want {
-        if self.frames.len() >= MAX_NESTING {
+        if self.containers.len() >= MAX_NESTING {
             self.report(open, problems::too_deep(MAX_NESTING));
             self.too_deep = true;
             while self.scanner.peek() != JsonToken::End {
                 self.scanner.take();
             }
-            self.frames.clear();
+            self.containers.clear();
             return self.hole(open);
         }
         if kind == JsonToken::OpenBrace {
-            self.frames.push(Frame::Object { open, items: Vec::new(), key: None });
+            self.containers.push(OpenContainer::Object { open, items: Vec::new(), key: None });
             return Want::Property;
         }
-        self.frames.push(Frame::Array { open, items: Vec::new() });
+        self.containers.push(OpenContainer::Array { open, items: Vec::new() });
         Want::Element
     }
 
     /// Reads the closing bracket of the innermost object or array.
     fn close(&mut self) -> Want {
         let (_, close) = self.scanner.take();
-        match self.frames.pop() {
-            Some(Frame::Object { open, items, .. }) => {
+        match self.containers.pop() {
+            Some(OpenContainer::Object { open, items, .. }) => {
                 Want::Done(self.add(ExprKind::Object { items }, open.through(close)))
             }
-            Some(Frame::Array { open, items }) => Want::Done(self.add(ExprKind::Tuple { items }, open.through(close))),
+            Some(OpenContainer::Array { open, items }) => {
+                Want::Done(self.add(ExprKind::Tuple { items }, open.through(close)))
+            }
             None => self.hole(close),
         }
     }
@@ -225,7 +227,7 @@ impl<'source> JsonParser<'source> {
                 return self.hole(open);
             }
         }
-        self.frames.push(Frame::Object { open, items, key: None });
+        self.containers.push(OpenContainer::Object { open, items, key: None });
         Want::Property
     }
 
@@ -252,7 +254,7 @@ impl<'source> JsonParser<'source> {
             return self.hole(open);
         }
         self.scanner.take();
-        self.frames.push(Frame::Object { open, items, key: Some((id, KeyForm::Property(name))) });
+        self.containers.push(OpenContainer::Object { open, items, key: Some((id, KeyForm::Property(name))) });
         Want::Value
     }
 
@@ -290,7 +292,7 @@ impl<'source> JsonParser<'source> {
                 return self.hole(open);
             }
         }
-        self.frames.push(Frame::Array { open, items });
+        self.containers.push(OpenContainer::Array { open, items });
         Want::Element
     }
 
@@ -377,7 +379,7 @@ impl<'source> JsonParser<'source> {
             }
         };
         if is_template(&decoded.text) {
-            let parsed = Parsed::new(self.source, &decoded, Goal::Template, self.frames.len());
+            let parsed = Parsed::new(self.source, &decoded, Goal::Template, self.containers.len());
             // Not every string is a template. Code that uses a string as a template must ask for the string's problems.
             return match parsed.problems.is_empty() {
                 true => Want::Done(parsed.append(&mut self.nodes, span)),

@@ -5,7 +5,7 @@ use crate::problems::templates as problems;
 use crate::source::Span;
 
 use super::Parser;
-use super::frame::Piece;
+use super::frame::TemplatePiece;
 
 /// A directive whose end has not been found yet.
 enum OpenDirective {
@@ -40,35 +40,41 @@ impl Structure {
 
 impl Parser<'_> {
     /// Builds a template from its pieces. Directives without a matching end are reported and become holes.
-    pub(super) fn structure(&mut self, form: TemplateForm, pieces: Vec<Piece>, whole: Span, end: Span) -> Template {
+    pub(super) fn structure(
+        &mut self,
+        form: TemplateForm,
+        pieces: Vec<TemplatePiece>,
+        whole: Span,
+        end: Span,
+    ) -> Template {
         let mut structure = Structure { form, parts: Vec::new(), open: Vec::new() };
         let mut pieces = pieces.into_iter().peekable();
         while let Some(piece) = pieces.next() {
             match piece {
-                Piece::Text { mut text, mut span } => {
+                TemplatePiece::Text { mut text, mut span } => {
                     // The pieces of a text over several lines form one part.
-                    while let Some(Piece::Text { text: more, span: further }) =
-                        pieces.next_if(|piece| matches!(piece, Piece::Text { .. }))
+                    while let Some(TemplatePiece::Text { text: more, span: further }) =
+                        pieces.next_if(|piece| matches!(piece, TemplatePiece::Text { .. }))
                     {
                         text.push_str(&more);
                         span = span.through(further);
                     }
                     structure.text(text, span);
                 }
-                Piece::Interpolation { expression, span } => {
+                TemplatePiece::Interpolation { expression, span } => {
                     structure.parts.push(TemplatePart::Interpolation { expression, span });
                 }
-                Piece::If { condition, span } => {
+                TemplatePiece::If { condition, span } => {
                     let outer = std::mem::take(&mut structure.parts);
                     structure.open.push((OpenDirective::If { condition, span, then: None }, outer));
                 }
-                Piece::For { key_variable, value_variable, collection, span } => {
+                TemplatePiece::For { key_variable, value_variable, collection, span } => {
                     let outer = std::mem::take(&mut structure.parts);
                     structure.open.push((OpenDirective::For { key_variable, value_variable, collection, span }, outer));
                 }
-                Piece::Else { span } => self.else_directive(&mut structure, span),
-                Piece::EndIf { span } => self.end_directive(&mut structure, span, "endif"),
-                Piece::EndFor { span } => self.end_directive(&mut structure, span, "endfor"),
+                TemplatePiece::Else { span } => self.else_directive(&mut structure, span),
+                TemplatePiece::EndIf { span } => self.end_directive(&mut structure, span, "endif"),
+                TemplatePiece::EndFor { span } => self.end_directive(&mut structure, span, "endfor"),
             }
         }
         while let Some((open, outer)) = structure.open.pop() {

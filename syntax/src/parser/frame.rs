@@ -94,14 +94,14 @@ pub(super) struct TemplateDraft {
     pub open: Option<usize>,
     pub form: TemplateForm,
     pub start: Span,
-    pub parts: Vec<Piece>,
+    pub parts: Vec<TemplatePiece>,
     /// Whether the last sequence ended with `~}`.
     pub trim_next: bool,
 }
 
 /// A piece of a template, before directives are matched with their ends.
 #[derive(Debug)]
-pub(super) enum Piece {
+pub(super) enum TemplatePiece {
     Text { text: String, span: Span },
     Interpolation { expression: ExprId, span: Span },
     If { condition: ExprId, span: Span },

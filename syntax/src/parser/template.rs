@@ -10,7 +10,7 @@ use crate::source::Span;
 use crate::token::{SyntaxToken, TokenKind};
 
 use super::Parser;
-use super::frame::{Next, Outer, Piece, TemplateDraft, Work};
+use super::frame::{Next, Outer, TemplateDraft, TemplatePiece, Work};
 
 impl Parser<'_> {
     /// Parses a whole text as one template.
@@ -64,7 +64,7 @@ impl Parser<'_> {
                     if trim {
                         text.drain(..text.len() - text.trim_start().len());
                     }
-                    draft.parts.push(Piece::Text { text, span: token.span });
+                    draft.parts.push(TemplatePiece::Text { text, span: token.span });
                 }
                 TokenKind::OpenInterpolation => {
                     self.trim_before(at, token, &mut draft);
@@ -98,7 +98,7 @@ impl Parser<'_> {
         let is_text = matches!(text_before, Some(TokenKind::QuotedText | TokenKind::TemplateText));
         if is_text
             && self.source.slice(token.span).ends_with('~')
-            && let Some(Piece::Text { text, .. }) = draft.parts.last_mut()
+            && let Some(TemplatePiece::Text { text, .. }) = draft.parts.last_mut()
         {
             text.truncate(text.trim_end().len());
         }
@@ -111,7 +111,7 @@ impl Parser<'_> {
             flush(&mut draft.parts);
         }
         let span = draft.start.through(end);
-        if let [Piece::Interpolation { expression, .. }] = draft.parts.as_slice() {
+        if let [TemplatePiece::Interpolation { expression, .. }] = draft.parts.as_slice() {
             let inner = *expression;
             return Next::Postfix(self.add(ExprKind::TemplateWrap { inner }, span));
         }
@@ -164,7 +164,7 @@ impl Parser<'_> {
         self.leave(outer);
         let span = open_span.through(end);
         if let Some(draft) = self.enclosing() {
-            draft.parts.push(Piece::Interpolation { expression, span });
+            draft.parts.push(TemplatePiece::Interpolation { expression, span });
         }
         Next::Template
     }
@@ -197,9 +197,9 @@ impl Parser<'_> {
                 self.advance();
                 let span = self.close_directive(open, word);
                 let piece = match word {
-                    "else" => Piece::Else { span },
-                    "endif" => Piece::EndIf { span },
-                    _ => Piece::EndFor { span },
+                    "else" => TemplatePiece::Else { span },
+                    "endif" => TemplatePiece::EndIf { span },
+                    _ => TemplatePiece::EndFor { span },
                 };
                 if let Some(draft) = self.enclosing() {
                     draft.parts.push(piece);
@@ -236,7 +236,7 @@ impl Parser<'_> {
         let span = self.close_directive(open, "if");
         self.leave(outer);
         if let Some(draft) = self.enclosing() {
-            draft.parts.push(Piece::If { condition, span });
+            draft.parts.push(TemplatePiece::If { condition, span });
         }
         Next::Template
     }
@@ -253,7 +253,7 @@ impl Parser<'_> {
         let span = self.close_directive(open, "for");
         self.leave(outer);
         if let Some(draft) = self.enclosing() {
-            draft.parts.push(Piece::For { key_variable, value_variable, collection, span });
+            draft.parts.push(TemplatePiece::For { key_variable, value_variable, collection, span });
         }
         Next::Template
     }
@@ -263,13 +263,13 @@ impl Parser<'_> {
 ///
 /// A line counts if it contains a template sequence, or text that is not blank. Indentation is measured in
 /// user-perceived characters. Blank lines are unchanged.
-fn flush(parts: &mut [Piece]) {
+fn flush(parts: &mut [TemplatePiece]) {
     let mut common = usize::MAX;
     let mut line_start = true;
     let mut indented = Vec::new();
     for (at, part) in parts.iter().enumerate() {
         let text = match part {
-            Piece::Text { text, .. } => Some(text),
+            TemplatePiece::Text { text, .. } => Some(text),
             _ => None,
         };
         if std::mem::replace(&mut line_start, text.is_some_and(|text| text.ends_with('\n'))) {
@@ -286,7 +286,7 @@ fn flush(parts: &mut [Piece]) {
         }
     }
     for at in indented {
-        if let Some(Piece::Text { text, .. }) = parts.get_mut(at) {
+        if let Some(TemplatePiece::Text { text, .. }) = parts.get_mut(at) {
             let end = text.grapheme_indices(true).nth(common).map_or(text.len(), |(end, _)| end);
             text.drain(..end);
         }

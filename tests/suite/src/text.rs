@@ -124,6 +124,17 @@ pub fn places_of(code: &[char], word: &str) -> Vec<usize> {
     (0..code.len()).filter(|at| code[*at] == word[0]).filter(is_here).collect()
 }
 
+/// The names after a keyword, each with the position after the name.
+pub fn named(code: &[char], keyword: &str) -> Vec<(String, usize)> {
+    let name_behind = |at: usize| {
+        let start = at + keyword.len() + 1;
+        let name: String = code.get(start..)?.iter().take_while(|c| is_word(**c)).collect();
+        let end = start + name.len();
+        (!name.is_empty()).then_some((name, end))
+    };
+    places_of(code, keyword).into_iter().filter_map(name_behind).collect()
+}
+
 /// The next pair of braces, as positions of both. `None` if a semicolon outside of brackets comes first.
 pub fn next_block(code: &[char], from: usize) -> Option<(usize, usize)> {
     let (mut brackets, mut depth, mut opened) = (0, 0, None);

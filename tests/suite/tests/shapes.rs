@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use weft_suite::text::{is_word, next_block, places_of, shipped_only};
+use weft_suite::text::{named, next_block, shipped_only};
 use weft_suite::{ARROWS, root, rust_files};
 
 const LONGEST_FUNCTION: usize = 80;
@@ -45,17 +45,6 @@ impl Sizes {
             }
         }
     }
-}
-
-/// The names after a keyword, each with the position after the name.
-fn named(code: &[char], keyword: &str) -> Vec<(String, usize)> {
-    let name_behind = |at: usize| {
-        let start = at + keyword.len() + 1;
-        let name: String = code.get(start..)?.iter().take_while(|c| is_word(**c)).collect();
-        let end = start + name.len();
-        (!name.is_empty()).then_some((name, end))
-    };
-    places_of(code, keyword).into_iter().filter_map(name_behind).collect()
 }
 
 /// The number of fields in the body of a struct.

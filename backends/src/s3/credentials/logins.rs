@@ -38,7 +38,7 @@ pub(super) struct Logins<'a> {
 }
 
 /// A value, or a message about why there are no credentials.
-type Found<T> = Result<T, String>;
+type LoginResult<T> = Result<T, String>;
 
 impl Logins<'_> {
     fn address(&self, (service, variable): (&str, &str), region: &str) -> String {
@@ -52,7 +52,7 @@ impl Logins<'_> {
     }
 
     /// The credentials of an SSO role.
-    pub(super) async fn of_sso(&self, sso: &Sso) -> Found<Expiring> {
+    pub(super) async fn of_sso(&self, sso: &Sso) -> LoginResult<Expiring> {
         let key = sso.session.as_deref().unwrap_or(&sso.start_url);
         let path = self.home.join(".aws/sso/cache").join(hashed(&SHA1_FOR_LEGACY_USE_ONLY, key));
         let token = self.sso_token(sso, &path, false).await;
@@ -67,14 +67,14 @@ impl Logins<'_> {
         let ask =
             |token: String| answer(self.http.get(format!("{url}?{query}")).header("x-amz-sso_bearer_token", token));
         let mut asked = ask(token).await;
-        if let Err(Refusal::Unauthorized(_)) = asked
+        if let Err(LoginRefusal::Unauthorized(_)) = asked
             && let Ok(renewed) = self.sso_token(sso, &path, true).await
         {
             // The service may revoke a token before its expiry, so the request is retried once with a renewed token.
             asked = ask(renewed).await;
         }
         let answer = asked.map_err(|error| match error {
-            Refusal::Unauthorized(error) => way_out(format!("the SSO session has ended: {error}")),
+            LoginRefusal::Unauthorized(error) => way_out(format!("the SSO session has ended: {error}")),
             error => format!("the role {} of the account {}: {}", sso.role, sso.account, error.words()),
         })?;
         let text = |name: &str| answer.pointer(&format!("/roleCredentials/{name}")).and_then(Json::as_str);
@@ -87,7 +87,7 @@ impl Logins<'_> {
     }
 
     /// The token of a login with SSO. The token of a session is renewed if it has expired or was `refused`.
-    async fn sso_token(&self, sso: &Sso, path: &Path, refused: bool) -> Found<String> {
+    async fn sso_token(&self, sso: &Sso, path: &Path, refused: bool) -> LoginResult<String> {
         let mut cached = read(path)?;
         let token = cached.text("accessToken").ok_or_else(|| cached.lacks("accessToken"))?.to_owned();
         let expires = cached.text("expiresAt").and_then(moment).ok_or_else(|| cached.lacks("expiresAt"))?;
@@ -128,7 +128,12 @@ impl Logins<'_> {
 
     /// The credentials of a login with `aws login`. The credentials are renewed if they have expired, or if they equal
     /// the `refused` credentials.
-    pub(super) async fn of_login(&self, session: &str, region: &str, refused: Option<&Expiring>) -> Found<Expiring> {
+    pub(super) async fn of_login(
+        &self,
+        session: &str,
+        region: &str,
+        refused: Option<&Expiring>,
+    ) -> LoginResult<Expiring> {
         let folder = (self.variable)("AWS_LOGIN_CACHE_DIRECTORY").map(PathBuf::from);
         let folder = folder.unwrap_or_else(|| self.home.join(".aws/login/cache"));
         let path = folder.join(hashed(&SHA256, session.trim()));
@@ -192,7 +197,7 @@ fn ending(answer: &Json) -> String {
 }
 
 /// A proof of possession of the key of a login (RFC 9449).
-fn proof(url: &str, key: &str) -> Found<String> {
+fn proof(url: &str, key: &str) -> LoginResult<String> {
     let key = PrivateKeyDer::from_pem_slice(key.as_bytes()).map_err(|_| "the key of the login cannot be read")?;
     let mut id = [0; 16];
     getrandom::fill(&mut id).map_err(|error| error.to_string())?;
@@ -208,7 +213,7 @@ struct Cached {
     fields: Map<String, Json>,
 }
 
-fn read(path: &Path) -> Found<Cached> {
+fn read(path: &Path) -> LoginResult<Cached> {
     let named = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
     let text = std::fs::read_to_string(path).map_err(|error| named(&error))?;
     match serde_json::from_str(&text) {
@@ -228,7 +233,7 @@ impl Cached {
     }
 
     /// Replaces the file. The new file has the permissions of the old file.
-    fn write(&self) -> Found<()> {
+    fn write(&self) -> LoginResult<()> {
         let beside = self.path.with_extension(format!("tmp-{}", std::process::id()));
         let write = || {
             let rights = std::fs::metadata(&self.path)?.permissions();
@@ -257,23 +262,23 @@ fn with_json(request: RequestBuilder, body: &Json) -> RequestBuilder {
 }
 
 /// Why a request to a service failed.
-enum Refusal {
+enum LoginRefusal {
     /// The token is not valid.
     Unauthorized(String),
     Other(String),
 }
 
-impl Refusal {
+impl LoginRefusal {
     fn words(self) -> String {
         match self {
-            Refusal::Unauthorized(words) | Refusal::Other(words) => words,
+            LoginRefusal::Unauthorized(words) | LoginRefusal::Other(words) => words,
         }
     }
 }
 
 /// The JSON of a response.
-async fn answer(request: RequestBuilder) -> Result<Json, Refusal> {
-    let failed = |error: reqwest::Error| Refusal::Other(reason(&error));
+async fn answer(request: RequestBuilder) -> Result<Json, LoginRefusal> {
+    let failed = |error: reqwest::Error| LoginRefusal::Other(reason(&error));
     let answer = request.timeout(TIME_LIMIT).send().await.map_err(failed)?;
     let status = answer.status();
     let body = answer.bytes().await.map_err(failed)?;
@@ -285,8 +290,8 @@ async fn answer(request: RequestBuilder) -> Result<Json, Refusal> {
     let words = field("error_description").or(field("message")).or(field("error"));
     let words = words.map_or_else(|| format!("it answered {status}"), |words| format!("it answered {status}: {words}"));
     Err(match status {
-        reqwest::StatusCode::UNAUTHORIZED => Refusal::Unauthorized(words),
-        _ => Refusal::Other(words),
+        reqwest::StatusCode::UNAUTHORIZED => LoginRefusal::Unauthorized(words),
+        _ => LoginRefusal::Other(words),
     })
 }
 

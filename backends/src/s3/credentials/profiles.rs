@@ -113,7 +113,7 @@ impl Profiles {
         loop {
             let Some(section) = self.profiles.get(name) else { return Err(format!("there is no profile {name:?}")) };
             let again = !seen.insert(name);
-            let profile = Profile { name, section, again };
+            let profile = ChainedProfile { name, section, again };
             profile.check()?;
             roles.extend(profile.role()?);
             let source = profile.text("source_profile").filter(|_| !again);
@@ -136,7 +136,7 @@ impl Profiles {
         }
     }
 
-    fn base(&self, profile: &Profile<'_>) -> Result<Base, String> {
+    fn base(&self, profile: &ChainedProfile<'_>) -> Result<Base, String> {
         if let Some((id, secret)) = profile.keys() {
             let token = profile.text("aws_session_token").map(str::to_owned);
             return Ok(Base::Keys(id.to_owned(), secret.to_owned(), token));
@@ -161,7 +161,7 @@ impl Profiles {
         })
     }
 
-    fn sso(&self, profile: &Profile<'_>) -> Result<Sso, String> {
+    fn sso(&self, profile: &ChainedProfile<'_>) -> Result<Sso, String> {
         let name = profile.name;
         let session = profile.text("sso_session");
         let section = match session {
@@ -227,14 +227,14 @@ impl Profiles {
 }
 
 /// A profile in a chain of source profiles.
-struct Profile<'a> {
+struct ChainedProfile<'a> {
     name: &'a str,
     section: &'a Section,
     /// Whether the profile occurs a second time in the chain. The second time, only its own credentials are used.
     again: bool,
 }
 
-impl<'a> Profile<'a> {
+impl<'a> ChainedProfile<'a> {
     fn text(&self, key: &str) -> Option<&'a str> {
         self.section.get(key).map(String::as_str).filter(|text| !text.is_empty())
     }

@@ -21,7 +21,7 @@ use crate::store::{self, StoreLocation};
 /// Saves the settings of the backend, and returns the location of the state of the selected workspace.
 pub fn settle(invocation: &Invocation<'_>, root: &Arc<CompiledModule>) -> Result<StoreLocation, BackendFailure> {
     let Invocation { arguments, context, .. } = invocation;
-    if let Settled::Left = settings(invocation, root)? {
+    if let SettingsStatus::Left = settings(invocation, root)? {
         // The settings of the removed block stay. As in OpenTofu, the next command therefore requires an `init` that
         // copies the state.
         let workspace = context.workspace()?;
@@ -47,21 +47,21 @@ pub fn saved_place(invocation: &Invocation<'_>) -> Result<StoreLocation, Vec<Dia
 }
 
 /// How the saved settings relate to the configuration.
-enum Settled {
+enum SettingsStatus {
     /// The settings match the configuration.
     UpToDate,
     /// The configuration no longer has the block, but the saved settings are not removed.
     Left,
 }
 
-fn settings(invocation: &Invocation<'_>, root: &Arc<CompiledModule>) -> Result<Settled, BackendFailure> {
+fn settings(invocation: &Invocation<'_>, root: &Arc<CompiledModule>) -> Result<SettingsStatus, BackendFailure> {
     let Invocation { arguments, context, .. } = invocation;
     let unused = store::names_backend(arguments) || store::names_store(arguments) && !store::is_behind(root);
     let written = root.settings.cloud.as_ref().or(root.settings.backend.as_ref());
     if let Some(block) = written.filter(|block| block.kind != "local" && unused) {
         let kind = block.kind.as_str();
         tell(invocation, &format!("\nState is in the store of -store. The backend \"{kind}\" is not used."));
-        return Ok(Settled::UpToDate);
+        return Ok(SettingsStatus::UpToDate);
     }
     let block = WrittenBackend::read(root, true)?;
     let saved = SavedBackend::read(&context.data_directory)?;
@@ -77,7 +77,7 @@ fn settings(invocation: &Invocation<'_>, root: &Arc<CompiledModule>) -> Result<S
         let known = StateBackend::saved(saved.as_ref())?;
         known.check()?;
         selection::select(invocation, &known)?;
-        return Ok(Settled::UpToDate);
+        return Ok(SettingsStatus::UpToDate);
     }
     // With `-reconfigure`, the states of the saved backend are not migrated. States in local files are always migrated.
     let saved = saved.filter(|_| !reconfigure);
@@ -120,7 +120,7 @@ fn settings(invocation: &Invocation<'_>, root: &Arc<CompiledModule>) -> Result<S
         };
         tell(invocation, &text);
     }
-    Ok(Settled::UpToDate)
+    Ok(SettingsStatus::UpToDate)
 }
 
 /// Handles a configuration that has no backend block, or no longer has one.
@@ -129,14 +129,14 @@ fn without_block(
     saved: Option<SavedBackend>,
     reconfigure: bool,
     migrate: bool,
-) -> Result<Settled, BackendFailure> {
+) -> Result<SettingsStatus, BackendFailure> {
     let Invocation { arguments, context, .. } = invocation;
     if arguments.has("backend-config") {
         invocation.view.diagnostics(&[problems::backend_options_unused()]);
     }
-    let Some(saved) = saved else { return Ok(Settled::UpToDate) };
+    let Some(saved) = saved else { return Ok(SettingsStatus::UpToDate) };
     if reconfigure {
-        return Ok(Settled::Left);
+        return Ok(SettingsStatus::Left);
     }
     if saved.kind == CLOUD {
         cloud_options(invocation, true)?;
@@ -148,7 +148,7 @@ fn without_block(
     SavedBackend::remove(&context.data_directory)?;
     let kind = &saved.kind;
     tell(invocation, &format!("\nSuccessfully unset the backend \"{kind}\". Weft now stores state locally."));
-    Ok(Settled::UpToDate)
+    Ok(SettingsStatus::UpToDate)
 }
 
 /// Refuses options about changes of backends. Called if a `cloud` block is added, removed or changed. `moving` says

@@ -35,7 +35,7 @@ pub struct Migration<'a> {
 
 /// A workspace whose state moves, with its name in the new backend.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Move {
+struct WorkspaceMove {
     from: SmolStr,
     to: SmolStr,
 }
@@ -55,7 +55,7 @@ enum Route {
 
 /// The outcome for one state.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Outcome {
+enum CopyOutcome {
     /// There is no state to copy.
     Empty,
     /// The user has declined the copy.
@@ -106,16 +106,17 @@ impl Migration<'_> {
         let mut forced = self.invocation.arguments.switch("force-copy", false);
         let name = |name: &str| SmolStr::from(name);
         let moves = match route(&names, several, selected) {
-            Route::Default => vec![Move { from: name(DEFAULT_WORKSPACE), to: name(DEFAULT_WORKSPACE) }],
+            Route::Default => vec![WorkspaceMove { from: name(DEFAULT_WORKSPACE), to: name(DEFAULT_WORKSPACE) }],
             Route::Selected(selected) => {
                 if !forced {
                     self.asked_for_selected(&selected)?;
                 }
                 remember_workspace(&self.invocation.context.data_directory, DEFAULT_WORKSPACE)?;
-                vec![Move { from: selected, to: name(DEFAULT_WORKSPACE) }]
+                vec![WorkspaceMove { from: selected, to: name(DEFAULT_WORKSPACE) }]
             }
             Route::All(names) => {
-                let moves: Vec<Move> = names.into_iter().map(|name| Move { from: name.clone(), to: name }).collect();
+                let moves: Vec<WorkspaceMove> =
+                    names.into_iter().map(|name| WorkspaceMove { from: name.clone(), to: name }).collect();
                 if !forced {
                     self.asked_for_all(&moves)?;
                     forced = true;
@@ -125,7 +126,7 @@ impl Migration<'_> {
         };
         let mut there = Vec::new();
         for step in moves {
-            if let Outcome::There(lineage, serial) = self.copy(&step, forced)? {
+            if let CopyOutcome::There(lineage, serial) = self.copy(&step, forced)? {
                 there.push((step, lineage, serial));
             }
         }
@@ -139,35 +140,35 @@ impl Migration<'_> {
     }
 
     /// Copies one state. Asks the user, unless the copy is `forced`.
-    fn copy(&self, step: &Move, forced: bool) -> Result<Outcome, BackendFailure> {
+    fn copy(&self, step: &WorkspaceMove, forced: bool) -> Result<CopyOutcome, BackendFailure> {
         let Migration { invocation, before, now } = self;
         let (source, runs) = self.read(before, &step.from)?;
         unfinished(&runs)?;
         if !has_content(&source.snapshot) {
-            return Ok(Outcome::Empty);
+            return Ok(CopyOutcome::Empty);
         }
         let to = self.destination(&step.to)?;
         let (target, _) = self.read(now, &to)?;
         target.place.check_version(invocation)?;
         if self.same_file(step) || equal(&source.snapshot, &target.snapshot) {
             // Both states may have the same lock, so this check comes before any lock is acquired.
-            return Ok(Outcome::There(source.snapshot.lineage, source.snapshot.serial));
+            return Ok(CopyOutcome::There(source.snapshot.lineage, source.snapshot.serial));
         }
         let done = block_on(async {
             let (_source_lock, from) = held(&source.place, "migration source state").await?;
             let (store, there) = held(&target.place, "migration destination state").await?;
             if !has_content(&from) {
-                return Ok(Outcome::Empty);
+                return Ok(CopyOutcome::Empty);
             }
             let places = [&source.place, &target.place].map(StoreLocation::shown);
             if !forced && !self.asked_for_one(&from, &there, &places)? {
-                return Ok(Outcome::Declined);
+                return Ok(CopyOutcome::Declined);
             }
             let file = file_of(&from);
             let identity = Some((file.lineage.clone(), file.serial));
             let edit = Edit { seen: there.serial, writes: writes(&there, &file), identity };
             match store.edit(edit).await {
-                Ok(EditAnswer::Edited) => Ok(Outcome::There(file.lineage, file.serial)),
+                Ok(EditAnswer::Edited) => Ok(CopyOutcome::There(file.lineage, file.serial)),
                 Ok(refused) => Err(refusal(&refused)),
                 Err(error) => Err(store::problem(&error)),
             }
@@ -207,7 +208,7 @@ impl Migration<'_> {
     }
 
     /// Whether the state is in the same file in both backends.
-    fn same_file(&self, step: &Move) -> bool {
+    fn same_file(&self, step: &WorkspaceMove) -> bool {
         match (self.before, self.now) {
             (StateBackend::Local(before), StateBackend::Local(now)) => {
                 before.state_file(&step.from) == now.state_file(&step.to)
@@ -244,7 +245,7 @@ impl Migration<'_> {
 
     /// Asks whether the states of all workspaces are to be copied. Lists the workspaces whose states would be
     /// overwritten.
-    fn asked_for_all(&self, moves: &[Move]) -> Result<(), BackendFailure> {
+    fn asked_for_all(&self, moves: &[WorkspaceMove]) -> Result<(), BackendFailure> {
         if !self.invocation.asks() {
             return Err(problems::migration_not_confirmed().into());
         }

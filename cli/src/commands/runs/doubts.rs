@@ -111,7 +111,7 @@ impl Settled {
 }
 
 /// Where the doubts of a run are settled: in this process, or by a coordinator.
-enum Site {
+enum SettlementSite {
     Here(Arc<dyn RunStore>),
     Elsewhere(Box<Client>),
 }
@@ -119,7 +119,7 @@ enum Site {
 /// Settles the doubts of one run.
 pub(super) struct Desk<'i, 'a> {
     invocation: &'i Invocation<'a>,
-    site: Site,
+    site: SettlementSite,
     /// The run.
     pub(super) run: RunId,
 }
@@ -148,7 +148,7 @@ impl<'i, 'a> Desk<'i, 'a> {
                     run
                 }
             };
-            return Ok(Some(Desk { invocation, site: Site::Elsewhere(Box::new(client)), run }));
+            return Ok(Some(Desk { invocation, site: SettlementSite::Elsewhere(Box::new(client)), run }));
         }
         let place = place(invocation)?;
         let Some(looked) = place.open_existing().await.map_err(|problem| vec![problem])? else { return Ok(None) };
@@ -169,7 +169,7 @@ impl<'i, 'a> Desk<'i, 'a> {
                 place.open(Access::Change).await.map_err(|problem| vec![problem])?
             }
         };
-        Ok(Some(Desk { invocation, site: Site::Here(store), run }))
+        Ok(Some(Desk { invocation, site: SettlementSite::Here(store), run }))
     }
 
     /// Prints a line.
@@ -188,20 +188,20 @@ impl<'i, 'a> Desk<'i, 'a> {
     /// Returns an error if the run cannot be read.
     pub(super) async fn doubts(&mut self) -> Result<Vec<OpenDoubt>, Vec<Diagnostic>> {
         let (details, recorded) = match &mut self.site {
-            Site::Here(store) => {
+            SettlementSite::Here(store) => {
                 let (view, plan, _) = load(store.as_ref(), &self.run).await?;
                 let snapshot = store.snapshot().await.map_err(said)?;
                 let of_run = snapshot.doubts.values().filter(|doubt| doubt.run == self.run);
                 let reasons: BTreeMap<u32, String> = of_run.map(|doubt| (doubt.op.0, doubt.reason.clone())).collect();
                 (RunDetails::new(&view, &outline(&plan)), reasons)
             }
-            Site::Elsewhere(client) => {
+            SettlementSite::Elsewhere(client) => {
                 (client.show(Some(self.run.as_str())).await.map_err(apply::client_problem)?, BTreeMap::new())
             }
         };
         // Without a coordinator, an intent is also a doubt, because the process that wrote the intent was killed. On a
         // coordinator, the operation of an intent may still be running.
-        let here = matches!(self.site, Site::Here(_));
+        let here = matches!(self.site, SettlementSite::Here(_));
         let is_open = |operation: &OperationListing| {
             operation.status == OpStatus::InDoubt.word() || here && operation.status == OpStatus::Intended.word()
         };
@@ -220,8 +220,8 @@ impl<'i, 'a> Desk<'i, 'a> {
     /// Returns an error if the state cannot be read.
     pub(super) async fn owners(&self) -> Result<IdOwners, Vec<Diagnostic>> {
         match &self.site {
-            Site::Here(store) => Ok(IdOwners::of(&store.snapshot().await.map_err(said)?)),
-            Site::Elsewhere(_) => Ok(IdOwners::default()),
+            SettlementSite::Here(store) => Ok(IdOwners::of(&store.snapshot().await.map_err(said)?)),
+            SettlementSite::Elsewhere(_) => Ok(IdOwners::default()),
         }
     }
 
@@ -233,11 +233,11 @@ impl<'i, 'a> Desk<'i, 'a> {
     pub(super) async fn look_up(&mut self) -> Result<Vec<OpenDoubt>, Vec<Diagnostic>> {
         let (mut by_name, mut by_number) = (BTreeMap::new(), BTreeMap::new());
         match &mut self.site {
-            Site::Here(store) => {
+            SettlementSite::Here(store) => {
                 let options = RunOptions { only_resolve: true, look_up: true, ..RunOptions::in_process() };
                 by_name = go_on(self.invocation, Arc::clone(store), &self.run, options, None).await?.doubts;
             }
-            Site::Elsewhere(client) => {
+            SettlementSite::Elsewhere(client) => {
                 by_number = client.look_up(self.run.as_str()).await.map_err(apply::client_problem)?;
             }
         }
@@ -261,7 +261,7 @@ impl<'i, 'a> Desk<'i, 'a> {
         decisions: Vec<(OpenDoubt, Decision)>,
     ) -> Result<Vec<Settled>, Vec<Diagnostic>> {
         match &mut self.site {
-            Site::Here(store) => {
+            SettlementSite::Here(store) => {
                 let resolution = |(doubt, decision): &(OpenDoubt, Decision)| UserResolution {
                     operation: doubt.operation,
                     decision: decision.clone(),
@@ -280,7 +280,7 @@ impl<'i, 'a> Desk<'i, 'a> {
                 });
                 Ok(settled.collect())
             }
-            Site::Elsewhere(client) => {
+            SettlementSite::Elsewhere(client) => {
                 let mut settled = Vec::new();
                 for (doubt, decision) in decisions {
                     let (name, run) = (doubt.name(), self.run.as_str());

@@ -5,9 +5,9 @@ use weft_coordinator::Client;
 use weft_coordinator::listing::{RunListing, listings};
 use weft_state::RunStatus;
 
-use super::{Outcome, readable, said};
+use super::{readable, said};
 use crate::apply;
-use crate::command::Invocation;
+use crate::command::{CommandResult, Invocation};
 use crate::commands::stalled::report_stalled;
 use crate::context::unix_ms;
 use crate::exit::Exit;
@@ -27,7 +27,7 @@ const NUMBERS: std::ops::Range<usize> = 6..9;
 const UNKNOWN: &str = "-";
 
 /// Lists the runs, newest first.
-pub(super) async fn list(invocation: &Invocation<'_>) -> Outcome {
+pub(super) async fn list(invocation: &Invocation<'_>) -> CommandResult {
     let Invocation { arguments, view, .. } = invocation;
     let json = arguments.switch("json", false);
     let runs = match apply::coordinator(arguments) {

@@ -8,9 +8,9 @@ use weft_graph_format::diagnostic::Diagnostic;
 use weft_state::{OpStatus, RunId};
 
 use super::doubts::{Desk, OpenDoubt, Settled, outcome};
-use super::{LIST, Outcome, PLACE, concluded, problems, run_id};
+use super::{LIST, PLACE, problems, run_id};
 use crate::apply;
-use crate::command::{self, Command, Invocation};
+use crate::command::{self, Command, CommandResult, Invocation};
 use crate::exit::Exit;
 use crate::identity;
 use crate::options::{switch, text};
@@ -41,11 +41,11 @@ pub const RESOLVE: Command = Command {
             text("plugin-dir", "DIR", "Also look for provider packages in DIR. Can be repeated."),
         ],
     ],
-    run: |invocation| concluded(invocation, block_on(resolve(invocation))),
+    run: |invocation| invocation.conclude(block_on(resolve(invocation))),
     ..LIST
 };
 
-async fn resolve(invocation: &Invocation<'_>) -> Outcome {
+async fn resolve(invocation: &Invocation<'_>) -> CommandResult {
     let Invocation { arguments, view, .. } = invocation;
     let [run, address] = arguments.positionals.as_slice() else {
         return Ok(invocation.mistake(&problems::resolve_arguments()));

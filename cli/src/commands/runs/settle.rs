@@ -10,8 +10,8 @@ use weft_state::{Choice, IdOwners, RunId};
 
 use super::doubts::{Desk, OpenDoubt, Settled, outcome};
 use super::file::{FORMAT_VERSION, Resolutions};
-use super::{LIST, Outcome, PLACE, concluded, problems, run_id};
-use crate::command::{self, Command, Invocation};
+use super::{LIST, PLACE, problems, run_id};
+use crate::command::{self, Command, CommandResult, Invocation};
 use crate::exit::Exit;
 use crate::options::{switch_on, text};
 use crate::prompt::Prompt;
@@ -38,7 +38,7 @@ pub const SETTLE: Command = Command {
             switch_on("input", "Print the doubts instead of asking."),
         ],
     ],
-    run: |invocation| concluded(invocation, block_on(settle(invocation))),
+    run: |invocation| invocation.conclude(block_on(settle(invocation))),
     ..LIST
 };
 
@@ -61,7 +61,7 @@ fn offered(doubt: &OpenDoubt) -> Vec<Offer> {
     found.chain(fitting).collect()
 }
 
-async fn settle(invocation: &Invocation<'_>) -> Outcome {
+async fn settle(invocation: &Invocation<'_>) -> CommandResult {
     let Invocation { arguments, view, .. } = invocation;
     if arguments.positionals.len() > 1 {
         return Ok(invocation.mistake(&problems::run_id_expected()));
@@ -131,7 +131,7 @@ async fn settle_as_written(
     path: &str,
     written: Resolutions,
     named: Option<RunId>,
-) -> Outcome {
+) -> CommandResult {
     let run = written.run().map_err(|problem| vec![problem])?;
     if named.is_some_and(|named| named != run) {
         return Err(vec![problems::resolutions_invalid(path, &[format!("it is for run {run}")])]);

@@ -7,9 +7,9 @@ use weft_protocol::diagnostics::decode_diagnostics;
 use weft_state::{OpStatus, StoreError};
 
 use super::list::{duration, outcome};
-use super::{Outcome, load, problems, readable, run_id, said};
+use super::{load, problems, readable, run_id, said};
 use crate::apply;
-use crate::command::Invocation;
+use crate::command::{CommandResult, Invocation};
 use crate::context::unix_ms;
 use crate::exit::Exit;
 use crate::identity;
@@ -19,7 +19,7 @@ use crate::render::{statuses, times};
 const INDENT: &str = "            ";
 
 /// Shows a run and its operations.
-pub(super) async fn show(invocation: &Invocation<'_>) -> Outcome {
+pub(super) async fn show(invocation: &Invocation<'_>) -> CommandResult {
     let Invocation { arguments, view, .. } = invocation;
     let mut details = details(invocation).await?;
     let all = details.operations.len();

@@ -6,8 +6,8 @@ use smol_str::SmolStr;
 use weft_graph_format::diagnostic::Diagnostic;
 
 use super::problems::{self, Named};
-use super::{Name, shown};
-use crate::config::{CompiledModule, ModuleCall, PassedProvider, ProviderBlock};
+use super::shown;
+use crate::config::{CompiledModule, ModuleCall, PassedProvider, ProviderBlock, ProviderName};
 
 /// Reports the problems of the passed configurations.
 pub(super) fn check(
@@ -34,8 +34,8 @@ pub(super) fn check(
 }
 
 /// The entries of a call by their name in the child, or errors for duplicate entries.
-fn entries(call: &ModuleCall) -> Result<BTreeMap<Name, &PassedProvider>, Vec<Diagnostic>> {
-    let mut passed: BTreeMap<Name, &PassedProvider> = BTreeMap::new();
+fn entries(call: &ModuleCall) -> Result<BTreeMap<ProviderName, &PassedProvider>, Vec<Diagnostic>> {
+    let mut passed: BTreeMap<ProviderName, &PassedProvider> = BTreeMap::new();
     let mut duplicates = Vec::new();
     for one in &call.providers {
         let name = (one.child_name.clone(), one.child_alias.clone());
@@ -54,9 +54,9 @@ struct Handover<'a> {
     module: &'a CompiledModule,
     call: &'a ModuleCall,
     child: &'a CompiledModule,
-    passed: BTreeMap<Name, &'a PassedProvider>,
+    passed: BTreeMap<ProviderName, &'a PassedProvider>,
     /// The names in the child's `configuration_aliases`.
-    aliases: BTreeSet<Name>,
+    aliases: BTreeSet<ProviderName>,
 }
 
 impl Handover<'_> {
@@ -72,7 +72,7 @@ impl Handover<'_> {
     /// Reports configurations in the child's `configuration_aliases` that have neither an entry in the call nor a block
     /// with content in the child.
     fn missing(&self) -> impl Iterator<Item = Diagnostic> {
-        let is_missing = |name: &&Name| {
+        let is_missing = |name: &&ProviderName| {
             let configured = self.child.providers.get(*name).is_some_and(|block| block.is_configured());
             // An entry with an invalid key on its left side may have been intended for this provider configuration. So
             // no configuration is reported as missing if there is such an entry.
@@ -85,7 +85,7 @@ impl Handover<'_> {
     }
 
     /// Reports an entry for a name that the child does not declare.
-    fn undeclared(&self, name: &Name, one: &PassedProvider) -> Option<Diagnostic> {
+    fn undeclared(&self, name: &ProviderName, one: &PassedProvider) -> Option<Diagnostic> {
         let declared = self.aliases.contains(name)
             || (name.1.is_none() && self.child.settings.required_providers.contains_key(&name.0))
             || self.child.providers.get(name).is_some_and(|block| !block.is_configured());
@@ -97,7 +97,7 @@ impl Handover<'_> {
     }
 
     /// Reports an entry with different providers on its two sides.
-    fn mismatch(&self, name: &Name, one: &PassedProvider) -> Option<Diagnostic> {
+    fn mismatch(&self, name: &ProviderName, one: &PassedProvider) -> Option<Diagnostic> {
         if one.value.is_some() {
             // If the entry is an expression, evaluation determines its provider.
             return None;

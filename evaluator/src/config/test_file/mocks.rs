@@ -6,12 +6,12 @@ use std::sync::Arc;
 use smol_str::SmolStr;
 use weft_graph_format::address::ResourceMode;
 
-use super::{GivenValues, MockBlock, OverrideResource, ProviderName};
+use super::{GivenValues, MockBlock, OverrideResource};
 use crate::config::compiling::Compiling;
 use crate::config::content::rule;
 use crate::config::content::{ContentRules, FoundBlock};
 use crate::config::literal::optional;
-use crate::config::{ProviderBlock, problems};
+use crate::config::{ProviderBlock, ProviderName, problems};
 
 const MOCK: ContentRules = ContentRules {
     attributes: &[optional("alias"), optional("for_each")],

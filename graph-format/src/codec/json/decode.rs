@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use smol_str::SmolStr;
 
 use super::super::json_syntax::{Json, parse};
-use super::super::{DecodeError, DecodeProblem, Position, list_of, map_of, normal, set_of, type_json};
+use super::super::{DecodeError, DecodeProblem, ValuePosition, list_of, map_of, normal, set_of, type_json};
 use crate::number::Number;
 use crate::path::ValueStep;
 use crate::types::{ObjectType, Type};
@@ -16,14 +16,14 @@ use crate::value::Value;
 /// type, an object with `type` and `value` is expected.
 pub fn decode(text: &[u8], ty: &Type) -> Result<Value, DecodeError> {
     let json = parse(text)?;
-    Decoder { position: Position::default() }.value(&json, ty)
+    Decoder { position: ValuePosition::default() }.value(&json, ty)
 }
 
 /// Decodes any JSON, like `jsondecode`: objects become objects, arrays become tuples, and null has no type. If a key
 /// occurs twice, the last value is used. If the values of the key have different types, this is an error.
 pub fn decode_implied(text: &[u8]) -> Result<Value, DecodeError> {
     let json = parse(text)?;
-    Decoder { position: Position::default() }.implied(&json)
+    Decoder { position: ValuePosition::default() }.implied(&json)
 }
 
 /// The type of [`decode_implied`]'s result.
@@ -34,7 +34,7 @@ pub fn implied_type(text: &[u8]) -> Result<Type, DecodeError> {
 /// A decoder. Its recursion is as deep as the JSON, or twice as deep through dynamic values. The parser limits the
 /// depth.
 struct Decoder {
-    position: Position,
+    position: ValuePosition,
 }
 
 impl Decoder {

@@ -3,7 +3,7 @@
 use smol_str::SmolStr;
 
 use super::super::json_syntax::write_string;
-use super::super::{EncodeError, EncodeProblem, Position, is_untyped, type_json};
+use super::super::{EncodeError, EncodeProblem, ValuePosition, is_untyped, type_json};
 use crate::path::ValueStep;
 use crate::types::Type;
 use crate::value::{Fields, Kind, Sequence, Value};
@@ -11,21 +11,21 @@ use crate::value::{Fields, Kind, Sequence, Value};
 /// Encodes a value as JSON text, which [`super::decode`] reads with the same type. Where the type is dynamic, the text
 /// contains `{"value":VALUE,"type":TYPE}`. Attributes and map keys are sorted, and there are no spaces.
 pub fn encode(value: &Value, ty: &Type) -> Result<String, EncodeError> {
-    let mut encoder = Encoder { out: String::new(), position: Position::default() };
+    let mut encoder = Encoder { out: String::new(), position: ValuePosition::default() };
     encoder.value(value, Some(ty))?;
     Ok(encoder.out)
 }
 
 /// Encodes a value as JSON text by its own type, as `jsonencode` does.
 pub fn encode_plain(value: &Value) -> Result<String, EncodeError> {
-    let mut encoder = Encoder { out: String::new(), position: Position::default() };
+    let mut encoder = Encoder { out: String::new(), position: ValuePosition::default() };
     encoder.value(value, None)?;
     Ok(encoder.out)
 }
 
 struct Encoder {
     out: String,
-    position: Position,
+    position: ValuePosition,
 }
 
 impl Encoder {

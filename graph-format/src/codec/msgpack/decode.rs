@@ -6,7 +6,7 @@ use rmp::Marker;
 use smol_str::SmolStr;
 
 use super::super::{
-    DecodeError, DecodeProblem, MAX_INPUT_LENGTH, Position, list_of, map_of, normal, set_of, type_json,
+    DecodeError, DecodeProblem, MAX_INPUT_LENGTH, ValuePosition, list_of, map_of, normal, set_of, type_json,
 };
 use super::reader::Reader;
 use super::{MAX_REFINEMENT_LENGTH, REFINED_EXTENSION, key};
@@ -17,7 +17,7 @@ use crate::value::{Refinement, Value};
 
 /// Decodes bytes that a provider or [`super::encode`] wrote for a value of this type.
 pub fn decode(bytes: &[u8], ty: &Type) -> Result<Value, DecodeError> {
-    let mut decoder = Decoder { reader: Reader::new(bytes), position: Position::default() };
+    let mut decoder = Decoder { reader: Reader::new(bytes), position: ValuePosition::default() };
     if bytes.len() > MAX_INPUT_LENGTH {
         return Err(decoder.position.decode_error(DecodeProblem::TooLong));
     }
@@ -30,7 +30,7 @@ pub fn decode(bytes: &[u8], ty: &Type) -> Result<Value, DecodeError> {
 
 struct Decoder<'a> {
     reader: Reader<'a>,
-    position: Position,
+    position: ValuePosition,
 }
 
 impl Decoder<'_> {

@@ -5,7 +5,7 @@ use std::iter::repeat;
 use rmp::Marker;
 use smol_str::SmolStr;
 
-use super::super::{EncodeError, EncodeProblem, Position, is_untyped, type_json};
+use super::super::{EncodeError, EncodeProblem, ValuePosition, is_untyped, type_json};
 use super::{MAX_PREFIX_LENGTH, REFINED_EXTENSION, key};
 use crate::number::Number;
 use crate::path::ValueStep;
@@ -17,14 +17,14 @@ const USUAL_LENGTH: usize = 512;
 
 /// Encodes a value as this type, byte for byte like cty.
 pub fn encode(value: &Value, ty: &Type) -> Result<Vec<u8>, EncodeError> {
-    let mut encoder = Encoder { out: Vec::with_capacity(USUAL_LENGTH), position: Position::default() };
+    let mut encoder = Encoder { out: Vec::with_capacity(USUAL_LENGTH), position: ValuePosition::default() };
     encoder.value(value, ty)?;
     Ok(encoder.out)
 }
 
 struct Encoder {
     out: Vec<u8>,
-    position: Position,
+    position: ValuePosition,
 }
 
 impl Encoder {

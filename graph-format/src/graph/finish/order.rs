@@ -202,7 +202,7 @@ fn by_key(finish: &Finish) -> Vec<u32> {
     if by_key.windows(2).all(|pair| keys[pair[0] as usize] != keys[pair[1] as usize]) {
         return by_key;
     }
-    let contents = Contents::of(finish, &keys);
+    let contents = ContentDigests::of(finish, &keys);
     by_key.sort_by(|a, b| {
         let names = keys[*a as usize].cmp(&keys[*b as usize]);
         let same = names.then_with(|| contents.operations[*a as usize].cmp(&contents.operations[*b as usize]));
@@ -236,12 +236,13 @@ fn key(finish: &Finish, operation: &Operation<u32>) -> Key {
 /// A digest of a row or an operation, which does not depend on the order of drafting.
 type ContentDigest = u64;
 
-struct Contents {
+/// The digests of all drafted operations.
+struct ContentDigests {
     operations: Vec<ContentDigest>,
 }
 
-impl Contents {
-    fn of(finish: &Finish, keys: &[Key]) -> Contents {
+impl ContentDigests {
+    fn of(finish: &Finish, keys: &[Key]) -> ContentDigests {
         let names: Vec<ContentDigest> = keys.iter().map(|key| hash(format!("{key:?}").as_bytes())).collect();
         let rows = &finish.formulas.rows;
         let mut of_row: Vec<ContentDigest> = vec![0; rows.len()];
@@ -265,7 +266,7 @@ impl Contents {
             parts.extend(after);
             hash(&parts.iter().flat_map(|part| part.to_le_bytes()).collect::<Vec<u8>>())
         });
-        Contents { operations: operations.collect() }
+        ContentDigests { operations: operations.collect() }
     }
 }
 

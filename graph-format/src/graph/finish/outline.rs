@@ -24,7 +24,7 @@ pub(super) fn rows(
     waits_of: &[Waits],
     waiters: &[Waits],
 ) -> Vec<OutlineRow> {
-    let mut own: Vec<Option<Own>> = Vec::new();
+    let mut own: Vec<Option<DraftNeeds>> = Vec::new();
     own.resize_with(operations.len(), || None);
     let mut rows = Vec::new();
     for id in order {
@@ -37,7 +37,7 @@ pub(super) fn rows(
         let mut pending = vec![*id];
         while let Some(part) = pending.pop() {
             let own = own[part as usize].get_or_insert_with(|| {
-                Own::of(part, operations, &reads[part as usize], number, &waits_of[part as usize], waiters)
+                DraftNeeds::of(part, operations, &reads[part as usize], number, &waits_of[part as usize], waiters)
             });
             needs.extend(&own.operations);
             waits.extend(&waits_of[part as usize].waiters);
@@ -68,15 +68,22 @@ pub(super) fn rows(
 }
 
 /// The needs of one operation.
-struct Own {
+struct DraftNeeds {
     /// Tracked operations by final number, without direct members of its waiters.
     operations: Vec<OperationId>,
     /// Untracked operations, by draft.
     untracked: Vec<u32>,
 }
 
-impl Own {
-    fn of(id: u32, operations: &[Drafted], reads: &[u32], number: &Numbers, waits: &Waits, waiters: &[Waits]) -> Own {
+impl DraftNeeds {
+    fn of(
+        id: u32,
+        operations: &[Drafted],
+        reads: &[u32],
+        number: &Numbers,
+        waits: &Waits,
+        waiters: &[Waits],
+    ) -> DraftNeeds {
         let operands = operations[id as usize].operation.operands();
         let all = operands.iter().map(|o| o.0).chain(reads.iter().copied());
         let (tracked, untracked): (Vec<u32>, Vec<u32>) =
@@ -86,7 +93,7 @@ impl Own {
             waits.waiters.iter().any(|w| waiters[w.0 as usize].operations.binary_search(other).is_ok())
         };
         let named = tracked.chain(waits.operations.iter().copied()).filter(|other| !waited(other)).collect();
-        Own { operations: named, untracked }
+        DraftNeeds { operations: named, untracked }
     }
 }
 

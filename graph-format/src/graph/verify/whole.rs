@@ -189,7 +189,7 @@ fn check_outline(graph: &ExecutionGraph, rows: &Rows<'_>, flaws: &mut Vec<Flaw>)
         flaws.push(Flaw::Outline(graph.operations));
         return;
     }
-    let mut needs = Needs::new(graph, rows);
+    let mut needs = DerivedNeeds::new(graph, rows);
     for ((row, shard), outline) in tracked.zip(&graph.outline) {
         let derived = needs.of(row.id);
         if needs.work == 0 {
@@ -229,33 +229,33 @@ const STEPS_EACH: u64 = 64;
 const STEPS_ALWAYS: u64 = 1_000_000;
 
 /// Derives the needs of operations.
-struct Needs<'g> {
+struct DerivedNeeds<'g> {
     graph: &'g ExecutionGraph,
     rows: &'g Rows<'g>,
     /// By fragment and formula row, the results that the formula reads. Only for rows with several users.
     shared: Vec<Vec<Option<Box<[OperationId]>>>>,
     /// The needs of untracked operations, which may run inside several others.
-    known: FxHashMap<OperationId, Own>,
+    known: FxHashMap<OperationId, OperationNeeds>,
     /// The number of remaining steps. It is 0 if a malicious graph has used all of them.
     work: u64,
 }
 
 /// The needs of one operation.
 #[derive(Clone, Default)]
-struct Own {
+struct OperationNeeds {
     tracked: Vec<OperationId>,
     untracked: Vec<OperationId>,
 }
 
-impl<'g> Needs<'g> {
-    fn new(graph: &'g ExecutionGraph, rows: &'g Rows<'g>) -> Needs<'g> {
+impl<'g> DerivedNeeds<'g> {
+    fn new(graph: &'g ExecutionGraph, rows: &'g Rows<'g>) -> DerivedNeeds<'g> {
         let size = |waits: &Waits| (waits.operations.len() + waits.waiters.len()) as u64;
         let things = rows.len() as u64
             + graph.fragments.iter().map(|f| f.formulas.rows.len() as u64).sum::<u64>()
             + graph.outline.iter().map(|o| size(&o.needs)).sum::<u64>()
             + graph.waiters.iter().map(size).sum::<u64>();
         let work = STEPS_ALWAYS + STEPS_EACH * things;
-        let mut needs = Needs { graph, rows, shared: Vec::new(), known: FxHashMap::default(), work };
+        let mut needs = DerivedNeeds { graph, rows, shared: Vec::new(), known: FxHashMap::default(), work };
         for (index, fragment) in graph.fragments.iter().enumerate() {
             let table = &fragment.formulas.rows;
             let mut uses = vec![0u32; table.len()];
@@ -311,7 +311,7 @@ impl<'g> Needs<'g> {
         Waits { operations: operations.into_iter().collect(), waiters: waiters.into_iter().collect() }
     }
 
-    fn own(&mut self, row: &Row, fragment: usize) -> Own {
+    fn own(&mut self, row: &Row, fragment: usize) -> OperationNeeds {
         if let Some(known) = self.known.get(&row.id) {
             return known.clone();
         }
@@ -321,13 +321,13 @@ impl<'g> Needs<'g> {
         named.extend(&row.waits.operations);
         self.work = self.work.saturating_sub((named.len() * (1 + row.waits.waiters.len())) as u64);
         if self.work == 0 {
-            return Own::default();
+            return OperationNeeds::default();
         }
         let (mut tracked, untracked): (Vec<_>, Vec<_>) = named.into_iter().partition(|o| is_tracked(self.rows, *o));
         let waiters = &self.graph.waiters;
         tracked
             .retain(|o| !row.waits.waiters.iter().any(|w| waiters[w.0 as usize].operations.binary_search(o).is_ok()));
-        let own = Own { tracked, untracked };
+        let own = OperationNeeds { tracked, untracked };
         if !row.operation.is_tracked() {
             self.known.insert(row.id, own.clone());
         }

@@ -70,11 +70,11 @@ fn candidates(statements: &[Statement]) -> FxHashSet<(usize, usize)> {
 }
 
 /// The names of an end: modules, and the resource.
-type Names<'a> = (Vec<&'a SmolStr>, Option<&'a Resource>);
+type EndNames<'a> = (Vec<&'a SmolStr>, Option<&'a Resource>);
 
 /// Ends of statements by their names.
 #[derive(Default)]
-struct Ends<'a>(FxHashMap<Names<'a>, Vec<Group<'a>>>);
+struct Ends<'a>(FxHashMap<EndNames<'a>, Vec<Group<'a>>>);
 
 /// Ends with the same names and with keys at the same positions.
 struct Group<'a> {
@@ -112,7 +112,7 @@ impl<'a> Ends<'a> {
         }
     }
 
-    fn fitting(&self, names: &Names<'a>, keys: &[Option<&'a InstanceKey>], found: &mut dyn FnMut(usize)) {
+    fn fitting(&self, names: &EndNames<'a>, keys: &[Option<&'a InstanceKey>], found: &mut dyn FnMut(usize)) {
         for group in self.0.get(names).into_iter().flatten() {
             let wanted: Option<Vec<&InstanceKey>> = group.places.iter().map(|place| keys[*place]).collect();
             match wanted {
