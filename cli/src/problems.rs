@@ -294,8 +294,8 @@ fn listed(names: &[String]) -> String {
 /// The code of problems with the contents of a state file.
 pub const BAD_STATE: &str = "state-file";
 
-/// A problem as OpenTofu reports it with `-lock=false`: the summary is the problem itself, and does not mention the
-/// lock.
+/// A problem as OpenTofu reports it with `-lock=false`. For an invalid state, the summary is the problem itself, and
+/// does not mention the lock. Other problems are returned unchanged.
 pub fn without_lock(problem: &Diagnostic) -> Diagnostic {
     if problem.code != BAD_STATE {
         return problem.clone();

@@ -324,7 +324,7 @@ pub(crate) fn ephemeral_not_closed(address: &str, why: &str) -> Diagnostic {
     Diagnostic::error("Ephemeral object not closed", detail).about(address)
 }
 
-/// The kind of provisioner is not supported.
+/// This build of Weft does not have this kind of provisioner.
 pub(crate) fn unsupported_provisioner(kind: &str) -> Diagnostic {
     let detail = format!("This build of Weft cannot run the provisioner {kind:?}. Use a build with the feature `ssh`.");
     Diagnostic::error("Provisioner not supported", detail)

@@ -66,8 +66,8 @@ impl Coordinator {
         Ok(())
     }
 
-    /// Leases shards with work. A shard goes to its previous worker, or to the suitable worker with the fewest
-    /// operations.
+    /// Leases shards with work. A shard goes to its previous worker if that worker is suitable. Otherwise it goes to
+    /// the suitable worker that then has the fewest open operations for each of its slots.
     fn assign_shards(&mut self) -> Handled {
         let is_gathering = self.clock.age() < self.options.gather_ms;
         if !self.backlog.is_offering() || is_gathering || !self.roster.has_connected() {

@@ -18,7 +18,7 @@ use crate::stack;
 /// The maximum nesting of sequences and mappings. The same as that of values in a plan file.
 const DEEPEST_NESTING: usize = DEEPEST_VALUE;
 
-/// The maximum number of values in a document. Each use of an anchor counts its values again. Documents of some
+/// The maximum number of values in a document. Each use of an anchor counts its values again. Documents of a few
 /// megabytes without anchors stay below this number, but a chain of anchors can exceed it by far.
 const MOST_VALUES: u64 = 4 << 20;
 

@@ -35,7 +35,7 @@ use generate::{Choices, anything};
 use inputs::{Inputs, results};
 use worlds::{ApplyResults, PlanScope};
 
-/// Enough cases to cover each function some hundred times, in a few seconds.
+/// Enough cases to cover each function a few hundred times, in a few seconds.
 const CASES: u32 = 20_000;
 
 /// The default seed. It is fixed, so that the test is deterministic.

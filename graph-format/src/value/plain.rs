@@ -75,7 +75,7 @@ impl Value {
     }
 }
 
-/// Whether the value can be serialized. This check keeps ephemeral values out of all files.
+/// Checks that the value can be serialized. This check keeps ephemeral values out of all files.
 fn writable(value: &Value, ephemeral: bool, depth: usize) -> Result<(), Unwritable> {
     let (marks, kind) = value.open();
     let ephemeral = ephemeral || marks.is_ephemeral();
