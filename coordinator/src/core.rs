@@ -377,7 +377,7 @@ impl Coordinator {
         self.happen(position, Happening::Skip)?;
         self.at_end.bare.skipped(&self.outline, position, because);
         let because = self.outline.at(because).index;
-        if !self.results.is_live(position) {
+        if !self.results.is_recomputed(position) {
             let op = OpIndex(self.outline.at(position).index);
             self.outbox.store(StepInStore::Told, StoreStep::Skip { op, because: OpIndex(because) });
         }
@@ -387,7 +387,7 @@ impl Coordinator {
 
     fn reopen(&mut self, position: Position) -> Handled {
         self.happen(position, Happening::Reopen)?;
-        if !self.results.is_live(position) {
+        if !self.results.is_recomputed(position) {
             let op = OpIndex(self.outline.at(position).index);
             self.outbox.store(StepInStore::Told, StoreStep::Reopen { op });
         }

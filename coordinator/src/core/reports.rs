@@ -146,7 +146,7 @@ impl Coordinator {
         let TaskDone { writes, local, exports, diagnostics, shown } = done;
         let by = self.operations.last(position).maker();
         let kept = CommittedResult { result: JournalledResult { local, exports }, diagnostics, intended, shown, by };
-        if self.results.is_live(position) {
+        if self.results.is_recomputed(position) {
             return self.done(position, kept);
         }
         match self.records.write(writes) {
@@ -205,7 +205,7 @@ impl Coordinator {
         kind: FailureKind,
         intended: bool,
     ) -> Handled {
-        if self.results.is_live(position) {
+        if self.results.is_recomputed(position) {
             return self.failed(position, diagnostics, false);
         }
         let writes = match self.records.write(writes) {
