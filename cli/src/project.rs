@@ -267,8 +267,8 @@ pub fn of_module(module: &CompiledModule) -> (Requirements, Vec<Diagnostic>) {
     for block in module.resources.values() {
         add(module.provider_source(&block.provider_local_name()), None, block.range.clone());
     }
-    // Unlike OpenTofu, an import into a called module requires no provider of the root module: the resource has a block,
-    // whose provider is required.
+    // Unlike OpenTofu, an import into a called module requires no provider of the root module: the resource has a
+    // block, whose provider is required.
     for import in module.statements.imports.iter().filter(|import| import.to.module_config().is_root()) {
         add(module.provider_source(&import.provider_local_name()), None, import.range.clone());
     }

@@ -102,7 +102,8 @@ impl EventStream {
     /// empty after the end of the stream.
     ///
     /// # Errors
-    /// Returns an error if the connection breaks, or if an event cannot be decoded. The run continues without a watcher.
+    /// Returns an error if the connection breaks, or if an event cannot be decoded. The run continues without a
+    /// watcher.
     pub async fn batch(&mut self) -> Result<Vec<WatchEvent>, ClientError> {
         let first = match self.after.take() {
             Some(left) => left?,

@@ -4,8 +4,8 @@
 //! event and never decreases, every collection is ordered, and equal histories give equal instructions.
 //!
 //! Invariants:
-//! - A status changes only through [`crate::status::transition`], and only after the store has answered. Leases,
-//!   skips and reopens do not wait: a lease needs no record, and a later term derives skips and reopens again.
+//! - A status changes only through [`crate::status::transition`], and only after the store has answered. Leases, skips
+//!   and reopens do not wait: a lease needs no record, and a later term derives skips and reopens again.
 //! - An illegal transition ends the term at once. No output of the step with this transition is sent, and the workers
 //!   are ordered to leave the run.
 //! - [`Order::Granted`] is sent only after its intent is durable, and only to the worker and attempt of that intent.

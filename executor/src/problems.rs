@@ -65,7 +65,7 @@ pub(crate) fn unreadable(what: &str, error: &dyn Display) -> Diagnostic {
     Diagnostic::error("Unreadable plan", detail)
 }
 
-/// A defect of the worker.
+/// A bug in the worker.
 pub(crate) fn defect(detail: &str) -> Diagnostic {
     Diagnostic::error("Worker failed", detail)
 }

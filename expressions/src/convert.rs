@@ -247,8 +247,8 @@ fn bool_of(text: &str, path: &[ValueStep]) -> Result<Value, ConvertError> {
     }
 }
 
-/// As in OpenTofu, a null loses its marks if the object, list or set that contains it is converted, or if a tuple becomes
-/// a set.
+/// As in OpenTofu, a null loses its marks if the object, list or set that contains it is converted, or if a tuple
+/// becomes a set.
 fn null_unmarked(value: Value) -> Value {
     if value.is_null() { value.unmark().0 } else { value }
 }
@@ -317,8 +317,8 @@ impl Target {
 }
 
 /// Finds the common type of elements that were converted to `element`, which may contain dynamic parts, and converts
-/// the elements to that type. It is an error if the converted elements still have several types. For example,
-/// `[{ e = 1 }, { e = [] }]` cannot be converted to `list(object({ e = any }))`.
+/// the elements to that type. It is an error if the converted elements still have several types. For example, `[{ e = 1
+/// }, { e = [] }]` cannot be converted to `list(object({ e = any }))`.
 fn one_type(
     mut items: Vec<Value>,
     element: &Type,
