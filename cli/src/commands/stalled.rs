@@ -32,7 +32,7 @@ pub fn report_stalled(view: &View, headers: &[RunHeader]) {
         view.event(events::unfinished_run(&RunListing::new(header)));
     }
     if found.len() > DESCRIBED {
-        view.aside(&format!("{} more runs are not finished. To see them: weft runs list", found.len() - DESCRIBED));
+        view.aside(&format!("Other unfinished runs: {}. To see them: weft runs list", found.len() - DESCRIBED));
     }
 }
 

@@ -14,6 +14,7 @@ use crate::context::holder;
 use crate::exit::Exit;
 use crate::options::switch;
 use crate::prompt::Prompt;
+use crate::render::counted::counted;
 use crate::runtime::block_on;
 use crate::store::{self, Access, StoreLocation};
 
@@ -139,20 +140,19 @@ fn lines(report: &StoreReport) -> Vec<String> {
         0 => String::new(),
         count => format!("; {count} of them have no digest, because an earlier version wrote them"),
     };
-    lines.push(format!(
-        "State: serial {}, {} records, {} outputs{digests}",
-        report.serial, report.records, report.outputs
-    ));
+    let (records, outputs) = (counted(report.records, "record"), counted(report.outputs, "output"));
+    lines.push(format!("State: serial {}, {records}, {outputs}{digests}", report.serial));
     lines.push(format!("Claims: {}; doubts: {}", report.claims, report.doubts.len()));
     lines.extend(report.doubts.iter().map(|object| format!("  in doubt: {object}")));
     lines.push(format!("Runs: {}", runs.len()));
     for run in runs {
         let compared = if run.compared { "" } else { "; in progress, so only its journal was checked" };
-        lines.push(format!("  {}: {}, {} lines of its journal{compared}", run.id, run.status, run.lines));
+        lines.push(format!("  {}: {}, {} of its journal{compared}", run.id, run.status, counted(run.lines, "line")));
     }
     for loss in &report.declared {
         let damaged = if loss.damaged.is_empty() { "none".to_owned() } else { loss.damaged.join(", ") };
-        lines.push(format!("Declared lost by {}: {} missing records; damaged: {damaged}", loss.by, loss.missing));
+        let missing = counted(loss.missing, "missing record");
+        lines.push(format!("Declared lost by {}: {missing}; damaged: {damaged}", loss.by));
     }
     lines.push(match report.problems.len() {
         0 => "The store is sound.".to_owned(),
@@ -180,7 +180,8 @@ async fn declare(invocation: &Invocation<'_>) -> Outcome {
     let losses = store.losses().await.map_err(failed)?;
     if losses.is_nothing() {
         view.line(
-            "No record of the state is lost. A frozen run is given up with weft runs abandon; weft store check names it.",
+            "No record of the state is lost. \"weft store check\" names the frozen runs. To give up such a run, use \
+             \"weft runs abandon\".",
         );
         return Ok(Exit::DONE);
     }
@@ -248,14 +249,11 @@ fn listed(names: Vec<String>) -> Vec<String> {
 fn names(losses: &Losses) -> Vec<String> {
     let mut lines = Vec::new();
     if !losses.damaged.is_empty() {
-        lines.push(format!("{} records are damaged:", losses.damaged.len()));
+        lines.push(format!("Damaged records ({}):", losses.damaged.len()));
         lines.extend(listed(losses.damaged.iter().map(ToString::to_string).collect()));
     }
     if losses.missing > 0 {
-        lines.push(format!(
-            "{} records are missing. The missing records belong to some of these objects:",
-            losses.missing
-        ));
+        lines.push(format!("Missing records: {}. They belong to some of these objects:", losses.missing));
         lines.extend(listed(losses.candidates.clone()));
     }
     lines
