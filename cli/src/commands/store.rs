@@ -134,11 +134,11 @@ fn lines(report: &StoreReport) -> Vec<String> {
     lines.push("Settings: maxmemory-policy, appendonly and appendfsync are as required".to_owned());
     lines.push(match server.replicas {
         0 => "Replicas: writes do not wait for replicas".to_owned(),
-        count => format!("Replicas: {count} confirm each write"),
+        count => format!("Replicas that confirm each write: {count}"),
     });
     let digests = match report.without_digest {
         0 => String::new(),
-        count => format!("; {count} of them have no digest, because an earlier version wrote them"),
+        count => format!("; without a digest, because an earlier version wrote them: {count}"),
     };
     let (records, outputs) = (counted(report.records, "record"), counted(report.outputs, "output"));
     lines.push(format!("State: serial {}, {records}, {outputs}{digests}", report.serial));

@@ -20,7 +20,7 @@ const NO_SUMMARIES: &[&str] = &[
     "The plan needs workers with these labels: *",
     "Claims: *; doubts: *",
     "Declared lost by *: *; damaged: *",
-    "Replicas: * confirm each write",
+    "Replicas that confirm each write: *",
     "Runs: *",
     "Server: Redis *; connection *; user *",
     "State: serial *, *, **",
