@@ -133,7 +133,7 @@ impl HttpState {
         })
     }
 
-    /// Whether an error may be temporary. Errors of certificates and URLs are permanent.
+    /// The outcome of an attempt that failed with this error. Errors of redirects, certificates and URLs are permanent.
     fn failed(&self, doing: &'static str, error: &reqwest::Error) -> AttemptResult<ReceivedResponse, BackendError> {
         let words = reason(error);
         let stays = error.is_builder() || error.is_redirect() || words.contains("certificate");

@@ -248,8 +248,8 @@ impl StateBackend {
 }
 
 impl RemoteBackend {
-    /// The settings as a plan records them, without secrets. `front` is the store that has the state, if the
-    /// backend has only the second copy.
+    /// The settings as a plan records them, without secrets. `front` is the store that has the state, if the backend
+    /// has only the second copy.
     pub fn record(&self, front: Option<&str>) -> String {
         let schema = catalog::schema(&self.kind).unwrap_or_default();
         let settings: BackendSettings = self

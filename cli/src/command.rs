@@ -1,5 +1,4 @@
-//! A command: its name, its options, its help and its function. The table of all commands is in
-//! [`crate::commands`].
+//! A command: its name, its options, its help and its function. The table of all commands is in [`crate::commands`].
 
 mod usage;
 

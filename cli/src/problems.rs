@@ -294,8 +294,8 @@ fn listed(names: &[String]) -> String {
 /// The code of problems with the contents of a state file.
 pub const BAD_STATE: &str = "state-file";
 
-/// A problem as OpenTofu reports it with `-lock=false`: the summary is the problem itself, and does not mention the
-/// lock.
+/// A problem as OpenTofu reports it with `-lock=false`. For an invalid state, the summary is the problem itself, and
+/// does not mention the lock. Other problems are returned unchanged.
 pub fn without_lock(problem: &Diagnostic) -> Diagnostic {
     if problem.code != BAD_STATE {
         return problem.clone();
@@ -305,7 +305,8 @@ pub fn without_lock(problem: &Diagnostic) -> Diagnostic {
 
 /// The selected workspace cannot be stored.
 pub fn workspace_not_selected(directory: &Path, error: &dyn Display) -> Diagnostic {
-    Diagnostic::error("Cannot select workspace", format!("{}: {error}.", directory.display()))
+    let detail = format!("The selected workspace cannot be stored in {}: {error}.", directory.display());
+    Diagnostic::error("Cannot select workspace", detail)
 }
 
 /// The file of a signature or a key cannot be read.
@@ -339,7 +340,8 @@ pub fn signature_missing(path: &str) -> Diagnostic {
     Diagnostic::error(
         "Plan not signed",
         format!(
-            "There is no signature {path}. Have the plan signed with weft plan sign, or name the file with -signature."
+            "There is no signature {path}. Have the plan signed with \"weft plan sign\", or name the file with \
+             -signature."
         ),
     )
 }

@@ -42,8 +42,8 @@ impl Project {
     /// Loads the configuration of the current directory. Passes its source lines to the view, and shows its warnings.
     ///
     /// # Errors
-    /// Returns the problems of the configuration, including warnings. A module that `init` has not installed is a
-    /// problem, too.
+    /// Returns the problems of the configuration, including warnings, or the problems of the state's location, of its
+    /// encryption or of the locked packages. A module that `init` has not installed is a problem, too.
     pub fn load(invocation: &Invocation<'_>) -> Result<Project, Vec<Diagnostic>> {
         let (project, problems) = Project::read_installed(invocation, &load_tree_beyond);
         if has_errors(&problems) {
@@ -63,8 +63,8 @@ impl Project {
     /// Like [`Project::load`], for commands that check the whole configuration first.
     ///
     /// # Errors
-    /// Returns the problems of the configuration, including warnings. A module that `init` has not installed is a
-    /// problem, too.
+    /// Returns the problems of the configuration, including warnings, or the problems of the encryption. A module that
+    /// `init` has not installed is a problem, too.
     pub fn load_whole(invocation: &Invocation<'_>) -> Result<Project, Vec<Diagnostic>> {
         let (project, problems) = Project::load_quietly(invocation);
         if has_errors(&problems) { Err(problems) } else { project.told(invocation, problems) }
@@ -186,7 +186,7 @@ impl Project {
     /// Like [`Project::load`], but fails if there are no configuration files. `doing` is `Plan` or `Apply`.
     ///
     /// # Errors
-    /// Returns the problems of the configuration, or an error if there are no configuration files.
+    /// Returns the errors of [`Project::load`], or an error if there are no configuration files.
     pub fn load_present(invocation: &Invocation<'_>, doing: &str) -> Result<Project, Vec<Diagnostic>> {
         Project::load(invocation)?.present(doing)
     }
@@ -267,8 +267,8 @@ pub fn of_module(module: &CompiledModule) -> (Requirements, Vec<Diagnostic>) {
     for block in module.resources.values() {
         add(module.provider_source(&block.provider_local_name()), None, block.range.clone());
     }
-    // Unlike OpenTofu, an import into a called module requires no provider of the root module: the resource has a block,
-    // whose provider is required.
+    // Unlike OpenTofu, an import into a called module requires no provider of the root module: the resource has a
+    // block, whose provider is required.
     for import in module.statements.imports.iter().filter(|import| import.to.module_config().is_root()) {
         add(module.provider_source(&import.provider_local_name()), None, import.range.clone());
     }

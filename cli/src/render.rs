@@ -7,8 +7,9 @@
 //! - [`progress`]: the progress of each provider instance.
 //! - [`events`]: the objects of the event stream. [`show_json`]: the documents of `show -json`.
 //! - [`schemas`]: finds the schemas for objects. [`schema_json`]: schemas as documents.
-//! - [`statuses`] and [`times`]: texts about runs.
+//! - [`statuses`] and [`times`]: texts about runs. [`counted`]: a number with its noun.
 
+pub mod counted;
 mod counts;
 pub mod diagnostics;
 mod difference;

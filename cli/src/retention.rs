@@ -7,6 +7,7 @@ use weft_state::RunStore;
 
 use crate::context::{environment, unix_ms};
 use crate::problems;
+use crate::render::counted::counted;
 use crate::view::View;
 
 /// The default number of days: long enough to investigate a failure, but not forever.
@@ -47,8 +48,8 @@ pub async fn prune(store: &dyn RunStore, days: u64, view: &View) -> Result<usize
     let removed = store.prune(unix_ms().saturating_sub(kept)).await.map_err(|error| crate::store::problem(&error))?;
     match removed.len() {
         0 => {}
-        1 => view.aside(&format!("One finished run older than {days} days was removed.")),
-        many => view.aside(&format!("{many} finished runs older than {days} days were removed.")),
+        1 => view.aside(&format!("One finished run older than {} was removed.", counted(days, "day"))),
+        many => view.aside(&format!("{many} finished runs older than {} were removed.", counted(days, "day"))),
     }
     Ok(removed.len())
 }

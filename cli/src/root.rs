@@ -23,7 +23,7 @@ pub fn encryption_from_environment() -> Option<String> {
 pub type LoadedRoot = (Arc<CompiledModule>, SourceFiles, Vec<Diagnostic>);
 
 /// Loads the configuration by calling the parameter `load`. Files and options with values of variables are checked
-/// first. If one of them cannot be read, the configuration is not loaded.
+/// first, and then the name of the workspace. If one of these checks fails, the configuration is not loaded.
 pub fn load(
     context: &Context,
     arguments: &Arguments,

@@ -1,7 +1,7 @@
 //! The encryption of states and plans: keys and methods from the configuration and the environment.
 //!
-//! A command has one [`Sealing`] ([`Context::sealing`]), which caches its keys. Everything that reads or writes a
-//! state or a plan uses it, so a target that must be sealed is never written unencrypted.
+//! A command has one [`Sealing`] ([`Context::sealing`]), which caches its keys. Everything that reads or writes a state
+//! or a plan uses it, so a target that must be sealed is never written unencrypted.
 
 mod problems;
 mod reading;

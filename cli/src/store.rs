@@ -390,8 +390,8 @@ fn store_url(arguments: &Arguments) -> Option<String> {
     (!url.is_empty() && url != "embedded").then_some(url)
 }
 
-/// The location of a workspace in the store that options or environment select. `None` if they select no store.
-/// If the state is in Redis, `behind` returns the backend for its second copy.
+/// The location of a workspace in the store that options or environment select. `None` if they select no store. If the
+/// state is in Redis, `behind` returns the backend for its second copy.
 fn named(
     context: &Context,
     arguments: &Arguments,

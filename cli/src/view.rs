@@ -191,7 +191,8 @@ impl View {
     }
 
     /// Prints a warning as part of the output of a command. As in OpenTofu, the warning has a box and colors. With
-    /// `-no-color`, the warning has neither. If the output is a stream of events, the warning is an event.
+    /// `-no-color` or `NO_COLOR`, the warning has neither. If the output is a stream of events, the warning is an
+    /// event.
     pub fn warning_in_output(&self, warning: Diagnostic) {
         /// The widths of text inside and outside of a box, in columns.
         const WIDTHS: (usize, usize) = (75, 77);

@@ -102,7 +102,8 @@ impl EventStream {
     /// empty after the end of the stream.
     ///
     /// # Errors
-    /// Returns an error if the connection breaks, or if an event cannot be decoded. The run continues without a watcher.
+    /// Returns an error if the connection breaks, or if an event cannot be decoded. The run continues without a
+    /// watcher.
     pub async fn batch(&mut self) -> Result<Vec<WatchEvent>, ClientError> {
         let first = match self.after.take() {
             Some(left) => left?,
@@ -346,7 +347,7 @@ impl Client {
     /// the numbers of their operations. The result is empty if the coordinator is too old to support this request.
     ///
     /// # Errors
-    /// Returns an error if there is no such run, or the store does not respond.
+    /// Returns an error if there is no such run, or if the coordinator or its store does not respond.
     pub async fn look_up(&mut self, run: &str) -> Result<BTreeMap<u32, KnownDoubt>, ClientError> {
         let request = proto::LookUpDoubtsRequest { run: run.to_owned() };
         let response = match self.runs.look_up_doubts(request).await {

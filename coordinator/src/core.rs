@@ -4,8 +4,8 @@
 //! event and never decreases, every collection is ordered, and equal histories give equal instructions.
 //!
 //! Invariants:
-//! - A status changes only through [`crate::status::transition`], and only after the store has answered. Leases,
-//!   skips and reopens do not wait: a lease needs no record, and a later term derives skips and reopens again.
+//! - A status changes only through [`crate::status::transition`], and only after the store has answered. Leases, skips
+//!   and reopens do not wait: a lease needs no record, and a later term derives skips and reopens again.
 //! - An illegal transition ends the term at once. No output of the step with this transition is sent, and the workers
 //!   are ordered to leave the run.
 //! - [`Order::Granted`] is sent only after its intent is durable, and only to the worker and attempt of that intent.
@@ -377,7 +377,7 @@ impl Coordinator {
         self.happen(position, Happening::Skip)?;
         self.at_end.bare.skipped(&self.outline, position, because);
         let because = self.outline.at(because).index;
-        if !self.results.is_live(position) {
+        if !self.results.is_recomputed(position) {
             let op = OpIndex(self.outline.at(position).index);
             self.outbox.store(StepInStore::Told, StoreStep::Skip { op, because: OpIndex(because) });
         }
@@ -387,7 +387,7 @@ impl Coordinator {
 
     fn reopen(&mut self, position: Position) -> Handled {
         self.happen(position, Happening::Reopen)?;
-        if !self.results.is_live(position) {
+        if !self.results.is_recomputed(position) {
             let op = OpIndex(self.outline.at(position).index);
             self.outbox.store(StepInStore::Told, StoreStep::Reopen { op });
         }

@@ -73,7 +73,7 @@ pub enum ClientError {
     Malformed {
         /// The address.
         address: String,
-        /// The defect of the message.
+        /// What is wrong with the message.
         error: MalformedEvent,
     },
     /// The coordinator refused the request.

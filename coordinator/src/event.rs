@@ -159,7 +159,7 @@ pub struct Finish {
     pub defect: Option<Defect>,
 }
 
-/// An illegal transition. It is a bug of Weft, and ends the term.
+/// An illegal transition. It is a bug in Weft, and ends the term.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{address} (operation {operation}) cannot become {to}: it is {from}, and {message}")]
 pub struct Defect {
@@ -192,7 +192,7 @@ pub enum FinishReason {
     Resolved,
     /// The store refused a step that it must accept. The term ends at once.
     StoreRefused,
-    /// An illegal transition, which is a bug of Weft. The term ends at once. The next term begins with the content of
+    /// An illegal transition, which is a bug in Weft. The term ends at once. The next term begins with the content of
     /// the store.
     Defect,
 }

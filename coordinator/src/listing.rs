@@ -228,8 +228,8 @@ pub fn resumable(runs: &[RunHeader]) -> Option<&RunHeader> {
     wanted().find(|(_, run)| holds(run)).or_else(|| wanted().find(unfinished)).map(|(_, run)| run)
 }
 
-/// The numbers of the operations in doubt on an object. Without the key of a deposed object, all objects of the instance
-/// match.
+/// The numbers of the operations in doubt on an object. Without the key of a deposed object, all objects of the
+/// instance match.
 pub fn doubtful(view: &RunView, outline: &Outline, object: &NamedObject) -> Vec<u32> {
     let matches = |operation: &&crate::outline::OutlineOperation| {
         let record = view.ops.get(&weft_state::OpIndex(operation.index));

@@ -40,7 +40,7 @@ pub enum OperationEventKind {
     /// A worker has received the operation.
     Started,
     /// The worker returned the operation, and it is pending again. If the worker could not open the provider, the event
-    /// has its diagnostics.
+    /// has the worker's diagnostics.
     Returned,
     /// The operation is done, and the result is durable.
     Done {
@@ -77,8 +77,8 @@ pub enum OperationEventKind {
     /// A superseded attempt reported an object that differs from the recorded object. The reported object is recorded
     /// as a stray.
     Stray,
-    /// No connected worker is suitable for the shard of this operation. If a worker could not open the provider earlier,
-    /// the event has its diagnostics.
+    /// No connected worker is suitable for the shard of this operation. If a worker could not open the provider
+    /// earlier, the event has the diagnostics of that worker.
     Waiting,
     /// No worker has been connected for [`crate::timing::NO_WORKER_NOTICE`]. This operation is the first that waits for
     /// a worker.

@@ -13,7 +13,7 @@ use weft_graph_format::limits::CallRetry;
 use weft_identity::pattern::Pattern;
 
 /// The maximum number of retries of an operation, if no rule says otherwise. With the pauses below, the last retry
-/// begins some minutes after the first refusal.
+/// begins a few minutes after the first refusal.
 pub const RETRY_ATTEMPTS: u32 = 10;
 /// The time in seconds after the first refusal during which retries may begin, if no rule says otherwise. Quotas of
 /// services are per second or per minute; a quota that is exhausted for longer needs an operator.

@@ -10,8 +10,8 @@ use weft_graph_format::source::SourceRange;
 use crate::problems::wrong_argument;
 use crate::subject::Problems;
 
-/// Names the arguments in `problems` whose values do not convert to their types. `config` computes the configuration, as
-/// an object with the arguments and nested blocks. Without a schema in `block`, nested blocks count as arguments.
+/// Names the arguments in `problems` whose values do not convert to their types. `config` computes the configuration,
+/// as an object with the arguments and nested blocks. Without a schema in `block`, nested blocks count as arguments.
 pub(crate) fn of_arguments(config: Option<&Formula>, block: Option<&Block>, problems: Problems) -> Problems {
     let named = |problem: Diagnostic| {
         let at = problem.subject.as_ref().filter(|_| problem.cause == Cause::Conversion);

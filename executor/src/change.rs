@@ -126,8 +126,8 @@ impl<'s> Change<'s> {
         self.prior.map_or(&self.planned.record, |prior| &prior.record)
     }
 
-    /// The record of an object that the final plan does not change. Only a change replaces the dependencies, and a change
-    /// of sensitive marks is one.
+    /// The record of an object that the final plan does not change. Only a change replaces the dependencies, and a
+    /// change of sensitive marks is one.
     pub(crate) fn kept_record(&self) -> StateRecord {
         let marks = |value: &Value| value.unmark_with_paths().1;
         if self.prior.is_some_and(|prior| marks(&prior.value) != marks(&self.planned.value)) {

@@ -219,9 +219,7 @@ impl Desk {
             let context = TaskContext { host, run, shard, task, read_first: false, permission };
             let verdict = match AssertUnwindSafe(settle(&context, &order)).catch_unwind().await {
                 Ok(verdict) => verdict,
-                Err(_) => {
-                    SettleVerdict::Unknown(String::from("the search for evidence was ended by a defect of the worker"))
-                }
+                Err(_) => SettleVerdict::Unknown(String::from("a bug in the worker ended the search for evidence")),
             };
             let _ = events.send(Event::Settled { run: id, task, verdict }).await;
         });

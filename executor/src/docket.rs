@@ -347,7 +347,7 @@ impl Docket {
         let diagnostics = encode_diagnostics(&[problem]);
         let result = match self.held.is_called(run, task) {
             true => TaskResult::InDoubt {
-                reason: String::from("a defect of the worker ended the task after the call was allowed"),
+                reason: String::from("a bug in the worker ended the task after the call was allowed"),
                 provider_dead: false,
                 diagnostics,
             },

@@ -13,9 +13,9 @@ use crate::change::{Begun, Change};
 use crate::problems;
 use crate::subject::{Problems, has_errors};
 
-/// Separates the two parts of the bytes whose hash is the digest of an intent: the planned value, and the import id
-/// with which no object was found. The encoding of a value shows where the value ends, so different contents never have
-/// equal bytes.
+/// The separator in the data that is hashed for the digest of an intent. The planned value comes before it. The import
+/// id with which no object was found comes after it. The encoding of a value shows where the value ends, so different
+/// contents never have equal bytes.
 const ABSENT: &[u8] = b"absent before: ";
 
 /// A final plan: what the provider planned, and what the call sends back to the provider.

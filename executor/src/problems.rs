@@ -65,7 +65,7 @@ pub(crate) fn unreadable(what: &str, error: &dyn Display) -> Diagnostic {
     Diagnostic::error("Unreadable plan", detail)
 }
 
-/// A defect of the worker.
+/// A bug in the worker.
 pub(crate) fn defect(detail: &str) -> Diagnostic {
     Diagnostic::error("Worker failed", detail)
 }
@@ -325,7 +325,7 @@ pub(crate) fn ephemeral_not_closed(address: &str, why: &str) -> Diagnostic {
     Diagnostic::error("Ephemeral object not closed", detail).about(address)
 }
 
-/// The kind of provisioner is not supported.
+/// This build of Weft does not have this kind of provisioner.
 pub(crate) fn unsupported_provisioner(kind: &str) -> Diagnostic {
     let detail = format!("This build of Weft cannot run the provisioner {kind:?}. Use a build with the feature `ssh`.");
     Diagnostic::error("Provisioner not supported", detail)

@@ -79,7 +79,7 @@ enum Setback {
     NotCalled(String),
     /// The provisioner began, and its outcome is unknown.
     Uncertain(String),
-    /// Weft does not know this kind of provisioner.
+    /// This build of Weft does not have this kind of provisioner.
     Unsupported,
 }
 
@@ -114,8 +114,8 @@ pub(crate) async fn provision(context: &mut TaskContext) -> TaskOutcome {
     let place = |problem: Diagnostic| place(problem, &address, range.as_ref());
     let value = match shard.evaluate(&context.host, *config, &address).await {
         Ok(value) => value,
-        // `on_failure = continue` is only about the provisioner itself. As in OpenTofu, the problem of an expression has a
-        // place and no address.
+        // `on_failure = continue` is only about the provisioner itself. As in OpenTofu, the problem of an expression
+        // has a place and no address.
         Err(problems) => {
             let named = |problem: Diagnostic| match problem.subject {
                 Some(_) => Diagnostic { address: None, ..problem },
@@ -152,7 +152,6 @@ pub(crate) async fn provision(context: &mut TaskContext) -> TaskOutcome {
     }
 }
 
-/// Reads the evaluated configuration. The configuration of a provisioner on another machine has two parts.
 /// The formulas of the arguments: those of the provisioner, and those of its connection.
 fn argument_groups<'f>(kind: &str, config: Option<&'f Formula>) -> Vec<&'f Formula> {
     match config.map(|config| (config, config.op())) {
@@ -162,6 +161,7 @@ fn argument_groups<'f>(kind: &str, config: Option<&'f Formula>) -> Vec<&'f Formu
     }
 }
 
+/// Reads the evaluated configuration. The configuration of a provisioner on another machine has two parts.
 fn assignment<'a>(address: &'a str, kind: &'a str, config: &Value) -> Assignment<'a> {
     let part = |name: &str| config.as_fields().and_then(|fields| fields.get(name)).cloned();
     let (arguments, connection) = match kind {

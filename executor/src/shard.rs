@@ -191,7 +191,8 @@ impl Shard {
         self.providers.values()
     }
 
-    /// Whether this worker tried to open a provider of the shard, and never succeeded. Another worker may be able to.
+    /// Whether this worker tried to open a provider of the shard, and never succeeded. Another worker may be able to
+    /// open it.
     pub(crate) fn could_not_open(&self) -> bool {
         self.providers().any(ProviderSlot::could_not_open)
     }

@@ -112,7 +112,7 @@ fn convert_at(value: &Value, want: &Type, path: &mut Vec<ValueStep>) -> Result<V
     let result = result.mark(value.marks()).add_origin(value.origin());
     Ok(match value.formula() {
         // The formula converts the whole set, because only a set removes elements that turn out to be equal at apply.
-        None if matches!(value.open().1, Kind::Set(_)) && value.deep().live && !matches!(want, Type::Set(_)) => {
+        None if matches!(value.open().1, Kind::Set(_)) && value.deep().provisional && !matches!(want, Type::Set(_)) => {
             let converted = Formula::new(FormulaOp::Convert(value.to_formula(), want.clone()), result.ty(), None);
             crate::symbolic::replace_formulas(&result, &converted).add_origin(value.deep_origin().as_ref())
         }
@@ -142,7 +142,7 @@ fn convert_at(value: &Value, want: &Type, path: &mut Vec<ValueStep>) -> Result<V
 pub(crate) fn is_open(value: &Value) -> bool {
     let deep = value.deep();
     deep.unknown && (deep.formula || value.ty().has_dynamic()) && has_open_part(value)
-        || deep.live && value.to_formula().ty().has_dynamic()
+        || deep.provisional && value.to_formula().ty().has_dynamic()
 }
 
 /// Whether a part is unknown and its type is open now or at apply. The type of a null is not open.
@@ -247,8 +247,8 @@ fn bool_of(text: &str, path: &[ValueStep]) -> Result<Value, ConvertError> {
     }
 }
 
-/// As in OpenTofu, a null loses its marks if the object, list or set that contains it is converted, or if a tuple becomes
-/// a set.
+/// As in OpenTofu, a null loses its marks if the object, list or set that contains it is converted, or if a tuple
+/// becomes a set.
 fn null_unmarked(value: Value) -> Value {
     if value.is_null() { value.unmark().0 } else { value }
 }
@@ -317,8 +317,8 @@ impl Target {
 }
 
 /// Finds the common type of elements that were converted to `element`, which may contain dynamic parts, and converts
-/// the elements to that type. It is an error if the converted elements still have several types. For example,
-/// `[{ e = 1 }, { e = [] }]` cannot be converted to `list(object({ e = any }))`.
+/// the elements to that type. It is an error if the converted elements still have several types. For example, `[{ e = 1
+/// }, { e = [] }]` cannot be converted to `list(object({ e = any }))`.
 fn one_type(
     mut items: Vec<Value>,
     element: &Type,

@@ -1,8 +1,8 @@
 //! Evaluates an expression in a scope.
 //!
-//! Evaluation reports all errors of an expression at once. If values are unknown or live, results have formulas that
-//! compute them at apply. [`crate::symbolic`] lists the invariants. The value of a failed expression is unknown and has
-//! the error as its formula. So the error has no effect in a branch that is not chosen.
+//! Evaluation reports all errors of an expression at once. If values are unknown or provisional, results have formulas
+//! that compute them at apply. [`crate::symbolic`] lists the invariants. The value of a failed expression is unknown
+//! and has the error as its formula. So the error has no effect in a branch that is not chosen.
 //!
 //! Reading order: the [`Scope`] of an expression, [`evaluate`], and then one file per kind of node: constructors,
 //! templates, conditionals, `for` and splat, calls.
@@ -105,8 +105,8 @@ struct Evaluator<'s> {
     elements: Vec<(ExprId, Value)>,
     diagnostics: Vec<Diagnostic>,
     /// The number of errors so far that might not occur again at apply, because they come from unknown types or values.
-    /// After such an error, the plan does not know the result of `try` or `can`. Errors of live values are not counted,
-    /// since a plan treats live values as known.
+    /// After such an error, the plan does not know the result of `try` or `can`. Errors of provisional values are not
+    /// counted, since a plan treats provisional values as known.
     reopened: u64,
     /// The number of steps, including those of the expression around a template. See [`limits`].
     steps: u64,
@@ -184,8 +184,8 @@ impl<'s> Evaluator<'s> {
         self.fail(problem.diagnostic(), subject, id)
     }
 
-    /// Like [`Evaluator::fail`], for an operation on operands. If an operand is live, or its type is known only at
-    /// apply, the operation may still succeed at apply. In this case, the returned value has the formula of the
+    /// Like [`Evaluator::fail`], for an operation on operands. If an operand is provisional, or its type is known only
+    /// at apply, the operation may still succeed at apply. In this case, the returned value has the formula of the
     /// operation.
     fn fail_on(
         &mut self,
@@ -196,13 +196,13 @@ impl<'s> Evaluator<'s> {
         op: impl FnOnce() -> FormulaOp,
     ) -> Value {
         let failure = self.fail(problem, subject, id);
-        let open = operands.iter().any(|operand| operand.deep().live || crate::convert::is_open(operand));
+        let open = operands.iter().any(|operand| operand.deep().provisional || crate::convert::is_open(operand));
         if open && !operands.iter().any(fails_for_certain) { self.open_failure(id, operands, op) } else { failure }
     }
 
     /// Records that an error over these operands may not occur at apply.
     fn note_reopened(&mut self, operands: &[Value]) {
-        if !operands.iter().any(|operand| operand.deep().live) {
+        if !operands.iter().any(|operand| operand.deep().provisional) {
             self.reopened = self.reopened.saturating_add(1);
         }
     }
@@ -400,7 +400,7 @@ impl<'s> Evaluator<'s> {
                 Ok(next) => value = next,
                 Err(problem) => {
                     let failure = self.problem(&problem, step.span, id);
-                    if !value.deep().live {
+                    if !value.deep().provisional {
                         return failure;
                     }
                     return self.failed_steps(value, &steps[place..], id);
@@ -410,7 +410,8 @@ impl<'s> Evaluator<'s> {
         value
     }
 
-    /// The result of steps that a failed or live value does not have during planning. The value may have them at apply.
+    /// The result of steps that a failed or provisional value does not have during planning. The value may have them at
+    /// apply.
     fn failed_steps(&self, start: Value, steps: &[TraversalStep], id: ExprId) -> Value {
         if let Some(certain) = certain_failure(&start) {
             return certain;

@@ -6,7 +6,7 @@
 use weft_graph_format::value::Value;
 
 /// The maximum number of steps of one expression, including the steps of templates that the expression evaluates. An
-/// expression with this number of steps takes some minutes. One step reads about one part of a value.
+/// expression with this number of steps takes a few minutes. One step reads about one part of a value.
 pub const MOST_STEPS: u64 = 1 << 32;
 
 /// The number of steps of one round of a `for` or splat, in addition to the steps of calls in the round.

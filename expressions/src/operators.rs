@@ -106,7 +106,7 @@ pub fn binary(
         let op = FormulaOp::Binary(operator, given_left.to_formula(), given_right.to_formula());
         Formula::new(op, ty, range.cloned())
     };
-    // A known left operand that decides the result leaves nothing to compute, even if the right operand is live.
+    // A known left operand that decides the result leaves nothing to compute, even if the right operand is provisional.
     let [left, _] = &operands;
     if decided_by(operator, left).is_some() && !left.deep().formula {
         return Ok(result.add_origin(symbolic::joined_origin(&operands).as_ref()));

@@ -31,8 +31,8 @@ pub fn check_count(name: &str, signature: &FunctionSignature, count: usize) -> R
 }
 
 /// Calls a provider function through `call`. Converts the arguments and moves their marks to the result. Rejects a null
-/// argument, unless the signature allows null and the null has no type. If an argument or a part of it is unknown and the
-/// signature does not allow this, the result is unknown and the provider is not called.
+/// argument, unless the signature allows null and the null has no type. If an argument or a part of it is unknown and
+/// the signature does not allow this, the result is unknown and the provider is not called.
 pub fn invoke(
     signature: &FunctionSignature,
     arguments: &[Value],

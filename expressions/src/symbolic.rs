@@ -5,7 +5,7 @@
 //!   formula.
 //! - Running the formula of a value gives the final content and marks. The value during planning has at least these
 //!   marks.
-//! - A *live* value (known, with a formula) is never part of a result whose formula does not include it.
+//! - A *provisional* value (known, with a formula) is never part of a result whose formula does not include it.
 
 use std::collections::BTreeMap;
 
@@ -37,12 +37,12 @@ pub fn joined_origin(values: &[Value]) -> Option<Origin> {
 /// `formula` is called only if needed.
 pub fn attach(result: Value, arguments: &[Value], passing: Passing, formula: &dyn Fn(Type) -> Formula) -> Value {
     let mut symbolic = false;
-    let mut live = false;
+    let mut provisional = false;
     let mut origins = false;
     for argument in arguments {
         let deep = argument.deep();
         symbolic |= deep.unknown || deep.formula;
-        live |= deep.live;
+        provisional |= deep.provisional;
         origins |= deep.origin;
     }
     let unexplained = result.deep().unexplained;
@@ -62,7 +62,7 @@ pub fn attach(result: Value, arguments: &[Value], passing: Passing, formula: &dy
     // A new value does not share parts with arguments, so it does not keep their formulas.
     let renewed = || passing == Passing::Nothing && symbolic && result.deep().formula;
     let whole = passing == Passing::Whole && symbolic;
-    let everything = live || whole || can_fail() || renewed();
+    let everything = provisional || whole || can_fail() || renewed();
     let result = if everything {
         let call = formula(result.ty());
         replace_formulas(&result, &call)

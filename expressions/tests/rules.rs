@@ -1,4 +1,5 @@
-//! Tests individual rules of formulas: live values, sets, templates at apply, impure calls, loops, isolated failures.
+//! Tests individual rules of formulas: provisional values, sets, templates at apply, impure calls, loops, isolated
+//! failures.
 
 use std::collections::BTreeMap;
 use std::path::Path as FilePath;
@@ -46,7 +47,7 @@ impl World {
     }
 
     /// Adds a name with different values at plan and at apply.
-    fn live(mut self, name: &'static str, planned: Value, result: Value) -> World {
+    fn provisional(mut self, name: &'static str, planned: Value, result: Value) -> World {
         let id = self.results.len() as u32;
         let formula = Formula::result(OperationId(id), Path::ROOT, planned.ty());
         let value = replace_formulas(&planned, &formula).add_origin(Some(&Origin::after(OperationId(id))));
@@ -145,8 +146,8 @@ fn strings(items: &[&str]) -> Value {
 }
 
 #[test]
-fn a_live_value_is_never_folded() {
-    let world = World::default().live("flag", Value::bool(true), Value::bool(false)).live(
+fn a_provisional_value_is_never_folded() {
+    let world = World::default().provisional("flag", Value::bool(true), Value::bool(false)).provisional(
         "names",
         strings(&["a"]),
         strings(&["b", "c"]),
@@ -352,7 +353,7 @@ fn try_and_can_over_open_types_are_unknown() {
             .unknown("no", Type::Bool, Value::bool(false))
             .unknown("words", Type::list(Type::String), strings(&[]))
             .unknown("any", Type::Dynamic, Value::tuple(vec![Value::bool(true)]))
-            .live("flag", Value::bool(true), Value::bool(false))
+            .provisional("flag", Value::bool(true), Value::bool(false))
     };
     let text = |text: &str| Value::string(text);
     let one = || Value::object([("a", Value::int(1))]);
@@ -390,10 +391,10 @@ fn try_and_can_over_open_types_are_unknown() {
     }
 }
 
-/// A plan treats live values as known, but apply evaluates `try` and `can` over live values again.
+/// A plan treats provisional values as known, but apply evaluates `try` and `can` over provisional values again.
 #[test]
-fn try_and_can_over_live_values_are_evaluated_again() {
-    let world = World::default().live("names", strings(&[]), strings(&["a"]));
+fn try_and_can_over_provisional_values_are_evaluated_again() {
+    let world = World::default().provisional("names", strings(&[]), strings(&["a"]));
     let planned = world.planned("try(names[0], \"none\")");
     assert!(planned.same_unmarked(&Value::string("none")) && planned.formula().is_some(), "{planned:?}");
     assert_eq!(world.applied("try(names[0], \"none\")"), Ok(Value::string("a")));

@@ -1,4 +1,4 @@
-//! Origins: which operations must have finished before a value may be used.
+//! Origins: which operations must have finished before a value may be used, and which deletes wait for its readers.
 //!
 //! An origin is a set of operations. It is a shared graph of unions, which is never flattened during evaluation.
 

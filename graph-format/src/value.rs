@@ -98,7 +98,7 @@ pub struct Deep {
     pub unexplained: bool,
     /// Whether the value may change at apply although it is known during planning. This is the case if a known part has
     /// a formula, or if elements of a set may turn out to be equal.
-    pub live: bool,
+    pub provisional: bool,
     /// Whether a part is a reference to a provider, or may become such a reference.
     pub provider: bool,
 }
@@ -113,7 +113,7 @@ impl Deep {
             formula: self.formula || other.formula,
             origin: self.origin || other.origin,
             unexplained: self.unexplained || other.unexplained,
-            live: self.live || other.live,
+            provisional: self.provisional || other.provisional,
             provider: self.provider || other.provider,
         }
     }
@@ -303,7 +303,7 @@ impl Value {
             Kind::List(s) | Kind::Tuple(s) => s.deep(),
             Kind::Set(s) => {
                 let parts = s.deep();
-                Deep { live: parts.live || parts.unknown || parts.formula, ..parts }
+                Deep { provisional: parts.provisional || parts.unknown || parts.formula, ..parts }
             }
             Kind::Map(f) | Kind::Object(f) => f.deep(),
         };
@@ -312,7 +312,7 @@ impl Value {
             deep.ephemeral |= tags.marks.is_ephemeral();
             deep.deprecated |= tags.marks.deprecations().next().is_some();
             deep.formula |= tags.formula.is_some();
-            deep.live |= tags.formula.is_some() && self.is_known();
+            deep.provisional |= tags.formula.is_some() && self.is_known();
             deep.origin |= tags.origin.is_some();
             if tags.formula.is_some() {
                 deep.unexplained = false;

@@ -228,11 +228,11 @@ fn each_leaf_keeps_its_own_origin() {
 }
 
 #[test]
-fn a_known_value_with_a_formula_is_live() {
-    let live = Value::string("x").with_formula(Some(result(1, "id")));
-    let object = Value::object([("a", live), ("b", Value::string("y"))]);
+fn a_known_value_with_a_formula_is_provisional() {
+    let provisional = Value::string("x").with_formula(Some(result(1, "id")));
+    let object = Value::object([("a", provisional), ("b", Value::string("y"))]);
     let deep = object.deep();
-    assert!(deep.live && deep.formula && !deep.unknown);
+    assert!(deep.provisional && deep.formula && !deep.unknown);
     let FormulaOp::Object(parts) = object.to_formula().op().clone() else { panic!("an object") };
     assert!(matches!(parts[0].1.op(), FormulaOp::Result(..)) && matches!(parts[1].1.op(), FormulaOp::Constant(_)));
     // An unknown value without a formula cannot be computed, and the error says so.

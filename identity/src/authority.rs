@@ -55,7 +55,7 @@ pub enum IssueError {
     #[error("the certificate authority cannot be used: {0}")]
     Authority(rcgen::Error),
     /// The certificate does not belong to an authority with a trust domain.
-    #[error("the certificate of the authority names no trust domain: create the authority with weft certs init")]
+    #[error("the certificate of the authority names no trust domain: create the authority with `weft certs init`")]
     NoDomain,
     /// The string is not a valid host for a certificate.
     #[error("{0:?} is not the name or the address of a host")]

@@ -31,8 +31,8 @@ impl Doubts {
         Doubts(found)
     }
 
-    /// The addresses of the instance that a doubt is about: its address in the state, and the one after a move. Empty if
-    /// the doubt is about no instance.
+    /// The addresses of the instance that a doubt is about: its address in the state, and the one after a move. Empty
+    /// if the doubt is about no instance.
     pub(crate) fn addresses(&self, doubt: &Doubt) -> Vec<&ResourceInstance> {
         let mut found: Vec<&ResourceInstance> = self
             .0

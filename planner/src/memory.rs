@@ -180,9 +180,10 @@ impl Texts {
         self.add("hidden", &path, variable);
     }
 
-    /// Replaces the value of an argument by references to its root variables. Returns whether this is possible, or
-    /// necessary because the argument is `secret`. `by_schema` says whether the schema calls the whole argument
-    /// sensitive. The text of its template is then secret, too.
+    /// Replaces the value of an argument by its template, which refers to root variables. If there is no such template,
+    /// the value of a `secret` argument is replaced by the names of its root variables. Returns `false` if the value is
+    /// not replaced. `by_schema` says whether the schema calls the whole argument sensitive. If so, the text of a
+    /// template is secret, too, and a template with text is not used.
     fn refer(&mut self, name: &SmolStr, argument: &ArgumentBasis, secret: bool, by_schema: bool) -> bool {
         let template = argument.template.as_ref().filter(|template| !by_schema || !template.has_text());
         match (template, template.and_then(RootTemplate::as_variable)) {

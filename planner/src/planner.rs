@@ -1,4 +1,4 @@
-//! The state of a running plan.
+//! The shared data of planning: the inputs, and the results so far.
 
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ pub(crate) struct Planner {
 }
 
 impl Planner {
-    /// Creates the state of a plan that has not begun.
+    /// Creates the data of a plan that has not begun.
     pub(crate) fn new(facts: Facts, ask: Ask, report: Arc<Report>) -> Planner {
         let (evaluated, found, agenda) = Default::default();
         Planner { facts, ask, report, evaluated, found, agenda }

@@ -30,7 +30,7 @@ pub(crate) type Problems = Vec<Diagnostic>;
 /// The provider's plan violates a rule.
 pub(crate) fn invalid_plan(address: &str, violation: &dyn Display) -> Diagnostic {
     let detail =
-        format!("The provider planned an invalid value for {address}: {violation}. This is a defect of the provider.");
+        format!("The provider planned an invalid value for {address}: {violation}. This is a bug in the provider.");
     Diagnostic::error("Provider produced invalid plan", detail).about(address)
 }
 
@@ -86,14 +86,14 @@ pub(crate) fn kept_in_doubt(doubt: &Doubt) -> Diagnostic {
 
 /// A task of planning panicked.
 pub(crate) fn task_ended() -> Diagnostic {
-    Diagnostic::error("Planning failed", "A task of planning ended early. This is a defect of Weft; please report it.")
+    Diagnostic::error("Planning failed", "A task of planning ended early. This is a bug in Weft; please report it.")
 }
 
 /// Planning failed without an error.
 pub(crate) fn failed_without_error() -> Diagnostic {
     Diagnostic::error(
         "Planning failed",
-        "Planning ended early without an error. This is a defect of Weft; please report it.",
+        "Planning ended early without an error. This is a bug in Weft; please report it.",
     )
 }
 
@@ -217,8 +217,8 @@ pub(crate) fn hidden_value(instance: &ProviderInstance, paths: &[&SmolStr]) -> D
     not_recalled(instance, &why)
 }
 
-/// An argument is not stored, and cannot be computed again. `variables` are the root variables that it was computed from,
-/// as text.
+/// An argument is not stored, and cannot be computed again. `variables` are the root variables that it was computed
+/// from, as text.
 pub(crate) fn hidden_argument(instance: &ProviderInstance, argument: &str, variables: &str) -> Diagnostic {
     let from = if variables.is_empty() { String::new() } else { format!(" It was computed from {variables}.") };
     let why = format!(

@@ -32,7 +32,7 @@
 //! 5. **Results.** [`TaskResult::Done`] has three parts: every change of the state, object by object; `local` for
 //!    readers in the same shard; one value for each [`Export`] of the operation. [`TaskResult::Failed`] is only for an
 //!    error that the provider returned or, without an intent, for an error of Weft. If the worker could not start or
-//!    configure the provider, and has not done so for this shard before, the failure sets `unopened`, and a coordinator
+//!    configure the provider, and has never opened it for this shard, the failure sets `unopened`, and a coordinator
 //!    may give the shard to another worker. A create that returned an error and no object sets `absence_unproven`. If
 //!    the run was stopped or a deadline passed before the error, the create is in doubt instead. After the call, the
 //!    connection may break, the provider may crash, a deadline may pass, or the reply may be undecodable. In these
@@ -50,13 +50,13 @@
 //! 8. **Settling.** The worker reads the object by its known id (update, delete) or looks it up by its planned identity
 //!    (create). It changes nothing, because the attempt may still be running elsewhere. The verdict is
 //!    [`SettleVerdict::Applied`] with everything that a finished task reports, [`SettleVerdict::NotApplied`],
-//!    [`SettleVerdict::Unknown`] with the reason, [`SettleVerdict::Unopened`] if the worker could not start or configure
-//!    the provider, and has not done so for this shard before, or [`SettleVerdict::Found`] with an object that only the
-//!    user can judge. After [`SettleVerdict::Unopened`], a coordinator may give the shard to another worker, which looks
-//!    for the evidence. A reason is empty if the worker had no method to look for evidence. If a deleted object is
-//!    absent, or an updated object is as planned, the attempt counts as applied. `holder_dead` repeats the value of the
-//!    order, unless the worker knows that the process has died since. With `adopt`, the worker reads the object with the
-//!    id in `adopt`. A task with `read_first` reads or looks up the object before the final plan.
+//!    [`SettleVerdict::Unknown`] with the reason, [`SettleVerdict::Unopened`] if the worker could not start or
+//!    configure the provider, and has never opened it for this shard, or [`SettleVerdict::Found`] with an object that
+//!    only the user can judge. After [`SettleVerdict::Unopened`], a coordinator may give the shard to another worker,
+//!    which looks for the evidence. A reason is empty if the worker had no method to look for evidence. If a deleted
+//!    object is absent, or an updated object is as planned, the attempt counts as applied. `holder_dead` repeats the
+//!    value of the order, unless the worker knows that the process has died since. With `adopt`, the worker reads the
+//!    object with the id in `adopt`. A task with `read_first` reads or looks up the object before the final plan.
 //! 9. **Silence.** On an idle stream, a worker sends a heartbeat every [`Welcome::heartbeat_ms`]. After
 //!    [`Welcome::pause_ms`] without a frame from the coordinator, the worker starts no new call, lets running calls
 //!    end, and reconnects.

@@ -57,8 +57,8 @@ pub enum TaskResult {
         diagnostics: Opaque,
         /// Whether this is a create that returned no object but may still have created one.
         absence_unproven: bool,
-        /// Whether there was no call because this worker could not start or configure the provider, and has not done so
-        /// for this shard before. Another worker may be able to.
+        /// Whether there was no call because this worker could not start or configure the provider, and has never
+        /// opened the provider for this shard. Another worker may be able to open it.
         unopened: bool,
     },
     /// The outcome is unknown.
@@ -158,8 +158,8 @@ pub enum SettleVerdict {
     },
     /// There is no evidence, for this reason. The reason is empty if the worker had no method to look for evidence.
     Unknown(String),
-    /// There is no evidence, because this worker could not start or configure the provider, and has not done so for this
-    /// shard before. Another worker may be able to. The bytes are encoded diagnostics.
+    /// There is no evidence, because this worker could not start or configure the provider, and has never opened the
+    /// provider for this shard. Another worker may be able to open it. The bytes are encoded diagnostics.
     Unopened(Opaque),
     /// There is no evidence, but an object was found that the attempt may have created. The object may also be older.
     Found(Box<Candidate>),

@@ -16,8 +16,8 @@ use crate::call::OpenedEphemeral;
 use crate::diagnostic::{ProviderDiagnostic, has_errors};
 use crate::provider::Provider;
 
-/// The shortest time between two renewals. A provider that asks for a shorter time would cause an endless series of
-/// calls. Ten calls per second do no harm.
+/// The shortest time between two renewals, even if the provider asks for a shorter time. Without this limit, a provider
+/// that always asks for a renewal at once would be called without a pause. Ten calls per second do no harm.
 pub const SHORTEST_RENEWAL: Duration = Duration::from_millis(100);
 
 /// Gets the configured provider, or the reason why it is not available.

@@ -60,7 +60,7 @@ impl Fingerprint {
     /// that it covers the content that is hashed.
     ///
     /// # Errors
-    /// Returns an error if a file's metadata cannot be read.
+    /// Returns an error if a directory cannot be listed, or if a file's metadata cannot be read.
     pub(crate) fn of(directory: &Path) -> io::Result<Fingerprint> {
         let mut files = BTreeMap::new();
         let mut pending = vec![directory.canonicalize()?];

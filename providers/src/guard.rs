@@ -3,8 +3,8 @@
 //!
 //! On Linux, a process can receive a signal when its parent dies, but only if it requests the signal itself, after the
 //! fork. So a plugin is started through a guard: this program again, with [`COMMAND`] as its first argument. The guard
-//! requests the signal, checks that the parent is still alive, and then becomes the plugin. On other systems, and if
-//! no guard program was set, plugins are started directly and end when their session is closed or dropped.
+//! requests the signal, checks that the parent is still alive, and then becomes the plugin. On other systems, and if no
+//! guard program was set, plugins are started directly and end when their session is closed or dropped.
 //!
 //! The signal is sent when the *thread* that called `fork` ends, even if its process continues. So the module `process`
 //! keeps one thread that starts all plugins.

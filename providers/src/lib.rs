@@ -6,8 +6,8 @@
 //! open. [`launch`] starts a plugin, with [`handshake`], [`tls`] and [`guard`]. [`schema_cache`] stores schemas. Users
 //! of this crate see no difference between protocols 5 and 6, and no generated type is in its public interface.
 //!
-//! Packages: a [`source`], [`version`], [`constraint`] and [`platform`] identify packages. A [`mirror`] is a
-//! directory with packages. The [`lock_file`] has the selected versions, and [`packages`] finds the installed packages.
+//! Packages: a [`source`], [`version`], [`constraint`] and [`platform`] identify packages. A [`mirror`] is a directory
+//! with packages. The [`lock_file`] has the selected versions, and [`packages`] finds the installed packages.
 //! [`checksum`] verifies a package. A [`fingerprint`] shows that a package is unchanged when its program starts.
 //! [`archive`] unpacks packages. [`settings`] parses files without expressions. The crate `registry` fetches packages.
 

@@ -288,8 +288,8 @@ pub fn validate_diagnostics(problems: &BTreeMap<ProviderSource, PackageProblem>)
         .collect()
 }
 
-/// Searches these mirrors for the package that a plan names. A packed package is unpacked below `unpack_into`.
-/// Missing mirrors are ignored.
+/// Searches these mirrors for the package that a plan names. A packed package is unpacked below `unpack_into`. Missing
+/// mirrors are ignored.
 pub fn find(
     source: &ProviderSource,
     version: &Version,

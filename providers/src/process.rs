@@ -160,7 +160,7 @@ fn shortened(text: &str, limit: usize) -> &str {
     &text[..text.floor_char_boundary(limit)]
 }
 
-/// The streams of a plugin: no input, both outputs piped.
+/// Sets the streams of a plugin: no input, both outputs piped. The plugin is killed when its handle is dropped.
 pub(crate) fn piped(command: &mut Command) {
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
 }

@@ -16,7 +16,7 @@ use crate::handshake::Protocol;
 pub const MAX_SCHEMA_REPLY: usize = 128 * 1024 * 1024;
 
 /// The maximum size of any other reply: one object with its private data. No tool can handle state files of that size,
-/// so a larger reply is a bug of the plugin.
+/// so a larger reply is a bug in the plugin.
 pub const MAX_REPLY: usize = 256 * 1024 * 1024;
 
 /// A connection with one of the protocols.

@@ -9,7 +9,7 @@
 //!   from a command ([`external`], with the protocol of [`command`]), or from a [`service`]. `cipher` is AES-GCM.
 //! - [`envelope`] is OpenTofu's file format, and [`record`] is our compact format for many small pieces of data.
 //!
-//! What a caller must know: all calls block. Deriving a key takes some tenths of a second. A command may take up to
+//! What a caller must know: all calls block. Deriving a key takes a few tenths of a second. A command may take up to
 //! [`command::COMMAND_TIME`]. A service may take as long as its client allows. For a target that is not configured,
 //! plain text is returned unchanged, and sealed data is refused. No error contains a secret. Encryption does not
 //! protect against the replay of older data.

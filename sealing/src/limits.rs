@@ -6,7 +6,7 @@ pub const LONGEST_CHAIN: usize = 16;
 /// The maximum length of the key of a provider's metadata, in bytes. Every file and record contains this key.
 pub const LONGEST_METADATA_KEY: usize = 1024;
 
-/// The maximum size of one key provider's metadata, in bytes. The metadata of a service contains a wrapped key of some
+/// The maximum size of one key provider's metadata, in bytes. The metadata of a service contains a wrapped key of a few
 /// hundred bytes.
 pub const LONGEST_METADATA: usize = 32 << 10;
 

@@ -7,9 +7,8 @@
 //!   OpenTofu refuses. The original digit is restored as the last step, after the journal is folded into the file. It
 //!   is restored only if no run of the file can continue or is in doubt.
 //! - The results of a run are written to the state file in place, through the one locked descriptor, and only after the
-//!   complete new content is in the journal.
-//!   An edit outside of any run has no journal: another file beside the state file holds the new content until the
-//!   state file has it.
+//!   complete new content is in the journal. An edit outside of any run has no journal: another file beside the state
+//!   file holds the new content until the state file has it.
 //! - One process holds the lock of the file. Within that process, one run at a time holds a lease.
 
 mod backup;

@@ -267,7 +267,8 @@ pub trait Backend: Send + Sync + fmt::Debug {
     /// The state of a workspace. Sends no request to the service.
     ///
     /// # Errors
-    /// [`BackendError::NoWorkspaces`], [`BackendError::NoDefault`].
+    /// [`BackendError::NoWorkspaces`], [`BackendError::NoDefault`]. [`BackendError::Refused`] if the service cannot
+    /// have a workspace of this name.
     fn state(&self, workspace: &str) -> Result<Arc<dyn RemoteState>, BackendError>;
 }
 

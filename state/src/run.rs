@@ -1,4 +1,4 @@
-//! The terms of a run: identifiers, tokens, statuses, headers.
+//! The data of runs: identifiers, tokens, leases, statuses, headers.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;

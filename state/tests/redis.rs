@@ -320,7 +320,7 @@ async fn a_run_whose_records_were_changed_is_frozen() {
             other_op,
         ),
         (|server| drop(server.ask(&["HSET", RUN, "op:9", "P 0 - - - - -"])), "operation 9"),
-        (|server| drop(server.ask(&["HSET", RUN, "done", "2"])), "counts 2 operations that are done, but there are 3"),
+        (|server| drop(server.ask(&["HSET", RUN, "done", "2"])), "operations that are done is 2 in its header, but 3"),
         (
             |server| {
                 // A line is removed from the middle.

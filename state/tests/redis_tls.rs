@@ -307,7 +307,7 @@ async fn replicas_must_be_declared_and_confirm_each_write() {
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
     let text = refusal(master.url("test"), RedisSettings::default()).await;
-    assert!(text.contains("has 1 replicas") && text.contains("replicas=1"), "{text}");
+    assert!(text.contains("has 1 replica.") && text.contains("replicas=1"), "{text}");
     let text = refusal(replica.url("test"), RedisSettings::default()).await;
     assert!(text.contains("the server is a replica"), "{text}");
     let store = open(format!("{}&replicas=1", master.url("test")), RedisSettings::default()).await.unwrap();

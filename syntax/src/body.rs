@@ -32,8 +32,8 @@ pub enum NameRole<'role> {
 /// The content of a file or of a block. In the table of a tree, nested blocks come before the block around them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Body {
-    /// The attributes in order, with unique names. The first of several attributes with equal names is kept, and
-    /// the others are reported.
+    /// The attributes in order, with unique names. The first of several attributes with equal names is kept, and the
+    /// others are reported.
     pub attributes: Vec<Attribute>,
     /// The blocks in order.
     pub blocks: Vec<Block>,

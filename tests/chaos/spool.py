@@ -129,7 +129,7 @@ class Scenario:
         for worker in self.workers:
             worker.wait(LONG)
         told = [worker.stderr() + worker.stdout() for worker in self.workers]
-        if how is not None and not any("hands these results over" in text for text in told):
+        if how is not None and not any("hands over the results" in text for text in told):
             raise Broken("the workers do not say where their results are:\n" + "\n".join(told))
 
     def details(self):

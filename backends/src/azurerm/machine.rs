@@ -87,11 +87,11 @@ impl Machine {
     /// The request for a token for a resource.
     ///
     /// # Errors
-    /// Returns an error if the address of the identity is invalid, or if the agent of Azure Arc does not provide its
+    /// Returns an error if the address of the service is invalid, or if the agent of Azure Arc does not provide its
     /// secret.
     pub(super) async fn request(&self, http: &reqwest::Client, resource: &str) -> Result<RequestBuilder, String> {
         let address = |url: &str, version: &str, parameter: &str| {
-            let mut url = Url::parse(url).map_err(|error| format!("the address of the identity: {error}"))?;
+            let mut url = Url::parse(url).map_err(|error| format!("the address of the identity service: {error}"))?;
             url.query_pairs_mut().append_pair("api-version", version).append_pair("resource", resource);
             if let Some(client) = &self.client {
                 url.query_pairs_mut().append_pair(parameter, client);

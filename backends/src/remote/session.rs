@@ -1,5 +1,5 @@
-//! The information that is needed before the first request: the service, the token, and the permissions of the
-//! organization.
+//! The session with the service: the token, the permissions of the organization, and the requests about workspaces and
+//! projects.
 
 use std::sync::Arc;
 

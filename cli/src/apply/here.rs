@@ -231,7 +231,7 @@ impl Home {
     }
 
     /// Ends the worker and its providers. `left` says whether the user has quit the run. If so, the function waits at
-    /// most [`LEAVING_WAIT`].
+    /// most [`LEAVING_WAIT`] for the providers to end.
     async fn close(self, left: bool, progress: &mut Progress<'_>) {
         let Home { working, mut messages } = self;
         let closing = async move {

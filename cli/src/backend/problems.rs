@@ -71,7 +71,8 @@ fn sentence(error: &BackendError) -> String {
 
 /// The directory of a workspace cannot be removed.
 pub fn workspace_not_deleted(path: &Path, error: &dyn Display) -> Diagnostic {
-    Diagnostic::error("Cannot delete workspace", format!("{}: {error}.", path.display()))
+    let detail = format!("The directory {} cannot be removed: {error}.", path.display());
+    Diagnostic::error("Cannot delete workspace", detail)
 }
 
 /// A plan contains a record of its backend that cannot be read.

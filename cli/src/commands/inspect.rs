@@ -9,6 +9,7 @@ use crate::command::{self, Command, Invocation, OnMistake};
 use crate::commands::problems;
 use crate::exit::Exit;
 use crate::options::switch;
+use crate::render::counted::counted;
 use crate::sealing::{PlanUnread, plan_reader};
 use crate::store::place_words;
 use weft_coordinator::outline::outline;
@@ -161,10 +162,11 @@ fn demands(shard: &OutlineShard) -> String {
         true => "no labels".to_owned(),
         false => labels_text(&shard.labels),
     };
-    let concurrency = shard.concurrency.map(|most| format!("at most {most} operations at the same time"));
-    let bound = shard
-        .bound
-        .map(|bound| format!("at most {} open provider instances of rule {} at each worker", bound.most, bound.rule));
+    let concurrency = shard.concurrency.map(|most| format!("at most {} at the same time", counted(most, "operation")));
+    let bound = shard.bound.map(|bound| {
+        let instances = counted(bound.most, "open provider instance");
+        format!("at most {instances} of rule {} at each worker", bound.rule)
+    });
     [Some(labels), concurrency, bound].into_iter().flatten().collect::<Vec<_>>().join("; ")
 }
 

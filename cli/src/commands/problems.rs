@@ -5,6 +5,8 @@ use std::path::Path;
 
 use weft_graph_format::diagnostic::Diagnostic;
 
+use crate::render::counted::counted;
+
 /// `-detach` was given without a coordinator.
 pub fn detach_without_coordinator() -> Diagnostic {
     Diagnostic::error(
@@ -212,9 +214,9 @@ pub fn invalid_worker_name() -> Diagnostic {
     Diagnostic::error("Invalid -name option", "The name of a worker must have at least one character, and no slash.")
 }
 
-/// A defect has ended the worker.
+/// A bug in Weft has ended the worker.
 pub fn worker_ended(error: &dyn Display) -> Diagnostic {
-    let detail = format!("The worker failed: {error}. This is a defect of Weft; please report it.");
+    let detail = format!("The worker failed: {error}. This is a bug in Weft; please report it.");
     Diagnostic::error("Worker ended", detail)
 }
 
@@ -258,9 +260,10 @@ pub fn outdated_results(count: usize, path: &Path) -> Diagnostic {
     Diagnostic::warning(
         "Old results were dropped",
         format!(
-            "{} had {count} results that no coordinator has accepted within 30 days. Their operations are in doubt if their \
-             runs still exist: see weft runs list.",
-            path.display()
+            "{} had {} that no coordinator has accepted within 30 days. The operations are in doubt if their runs \
+             still exist: see \"weft runs list\".",
+            path.display(),
+            counted(count, "result")
         ),
     )
 }
@@ -333,11 +336,16 @@ pub fn plan_file_unusable(path: &str, why: &dyn Display) -> Diagnostic {
 
 /// As planned, a destroy has removed objects from the state without destroying them.
 pub fn left_behind(count: usize) -> Diagnostic {
+    let (were, they_exist, them) = match count {
+        1 => ("was", "it still exists", "it"),
+        _ => ("were", "they still exist", "them"),
+    };
     Diagnostic::error(
         "Destroy was successful but left behind forgotten instances",
         format!(
-            "As planned, {count} objects were removed from the state and not destroyed. These objects still exist, and \
-             may incur costs. The plan lists them. With -suppress-forget-errors, this is not an error."
+            "As planned, {} {were} removed from the state and not destroyed, so {they_exist} and may incur costs. The \
+             plan lists {them}. With -suppress-forget-errors, this is not an error.",
+            counted(count, "object")
         ),
     )
 }
@@ -442,7 +450,7 @@ pub fn worker_name_expected() -> Diagnostic {
 pub fn no_such_worker(name: &str) -> Diagnostic {
     Diagnostic::error(
         "No such worker",
-        format!("No worker named {name:?} is connected. weft workers list shows the connected workers."),
+        format!("No worker named {name:?} is connected. \"weft workers list\" shows the connected workers."),
     )
 }
 
@@ -465,7 +473,7 @@ pub fn signature_not_written(path: &str, error: &std::io::Error) -> Diagnostic {
 pub fn signature_needs_plan_file() -> Diagnostic {
     Diagnostic::error(
         "Signed plan required",
-        "Only signed plans may be applied here. Make a plan with weft plan -out=FILE, have it signed with weft plan sign, \
-         and apply the file.",
+        "Only signed plans may be applied here. Make a plan with \"weft plan -out=FILE\", have it signed with \"weft \
+         plan sign\", and apply the file.",
     )
 }

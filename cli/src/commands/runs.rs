@@ -24,6 +24,7 @@ use crate::exit::Exit;
 use crate::options::{Flag, Section, switch, text};
 use crate::packages::PlannedPackages;
 use crate::plan::PARALLELISM;
+use crate::render::counted::counted;
 use crate::render::events;
 use crate::retention;
 use crate::runtime::block_on;
@@ -273,10 +274,10 @@ async fn abandon(invocation: &Invocation<'_>) -> CommandResult {
     match store.abandon(&lease).await.map_err(said)? {
         ReleaseAnswer::Released(header) => {
             let doubts = header.counts.in_doubt;
-            invocation.view.line(&format!(
-                "Run {run} was abandoned{}.",
-                if doubts > 0 { format!("; {doubts} objects are in doubt") } else { String::new() }
-            ));
+            invocation.view.line(&match doubts {
+                0 => format!("Run {run} was abandoned."),
+                _ => format!("Run {run} was abandoned. Objects in doubt: {doubts}."),
+            });
             if let Some(what) = &lost {
                 invocation.view.diagnostics(&[problems::records_lost(what)]);
             }
@@ -299,7 +300,7 @@ async fn prune(invocation: &Invocation<'_>) -> CommandResult {
     let store = place(invocation)?.open(Access::Change).await.map_err(|problem| vec![problem])?;
     let removed = retention::prune(store.as_ref(), days, &invocation.view).await.map_err(|problem| vec![problem])?;
     if removed == 0 {
-        invocation.view.line(&format!("There are no finished runs older than {days} days."));
+        invocation.view.line(&format!("There are no finished runs older than {}.", counted(days, "day")));
     }
     Ok(Exit::DONE)
 }

@@ -12,6 +12,7 @@ use crate::command::{self, Command, Invocation, OnMistake};
 use crate::commands::problems;
 use crate::exit::Exit;
 use crate::options::{Takes, option, text};
+use crate::render::counted::counted;
 use crate::sealing::plan_bytes;
 use crate::signature;
 
@@ -103,8 +104,9 @@ fn sign(invocation: &Invocation<'_>) -> Result<(), Vec<Diagnostic>> {
     let written = std::fs::File::create(&to).and_then(|mut file| file.write_all(&document));
     written.map_err(|error| one(problems::signature_not_written(&to, &error)))?;
     invocation.view.line(&format!(
-        "Signed the plan {digest}\nwith the key {}, for {hours} hours. The signature is in {to}.",
-        key.id()
+        "Signed the plan {digest}\nwith the key {}, for {}. The signature is in {to}.",
+        key.id(),
+        counted(hours, "hour")
     ));
     Ok(())
 }

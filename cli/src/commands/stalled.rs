@@ -32,12 +32,12 @@ pub fn report_stalled(view: &View, headers: &[RunHeader]) {
         view.event(events::unfinished_run(&RunListing::new(header)));
     }
     if found.len() > DESCRIBED {
-        view.aside(&format!("{} more runs are not finished. To see them: weft runs list", found.len() - DESCRIBED));
+        view.aside(&format!("Other unfinished runs: {}. To see them: weft runs list", found.len() - DESCRIBED));
     }
 }
 
-/// Before a command changes objects, reports the runs that wait for the user. On a terminal, the user decides whether
-/// the command continues. Returns that decision.
+/// Before a command changes objects, reports the runs that wait for the user. If there are such runs, and the user may
+/// be asked on a terminal, the user decides whether the command continues. Returns `false` if the user declines.
 pub fn goes_on(invocation: &Invocation<'_>, headers: &[RunHeader], doing: &str) -> bool {
     report_stalled(&invocation.view, headers);
     let Some(newest) = unfinished(headers).first().copied() else { return true };

@@ -14,6 +14,7 @@ use crate::context::holder;
 use crate::exit::Exit;
 use crate::options::switch;
 use crate::prompt::Prompt;
+use crate::render::counted::counted;
 use crate::runtime::block_on;
 use crate::store::{self, Access, StoreLocation};
 
@@ -126,26 +127,25 @@ fn lines(report: &StoreReport) -> Vec<String> {
     lines.push("Settings: maxmemory-policy, appendonly and appendfsync are as required".to_owned());
     lines.push(match server.replicas {
         0 => "Replicas: writes do not wait for replicas".to_owned(),
-        count => format!("Replicas: {count} confirm each write"),
+        count => format!("Replicas that confirm each write: {count}"),
     });
     let digests = match report.without_digest {
         0 => String::new(),
-        count => format!("; {count} of them have no digest, because an earlier version wrote them"),
+        count => format!("; without a digest, because an earlier version wrote them: {count}"),
     };
-    lines.push(format!(
-        "State: serial {}, {} records, {} outputs{digests}",
-        report.serial, report.records, report.outputs
-    ));
+    let (records, outputs) = (counted(report.records, "record"), counted(report.outputs, "output"));
+    lines.push(format!("State: serial {}, {records}, {outputs}{digests}", report.serial));
     lines.push(format!("Claims: {}; doubts: {}", report.claims, report.doubts.len()));
     lines.extend(report.doubts.iter().map(|object| format!("  in doubt: {object}")));
     lines.push(format!("Runs: {}", runs.len()));
     for run in runs {
         let compared = if run.compared { "" } else { "; in progress, so only its journal was checked" };
-        lines.push(format!("  {}: {}, {} lines of its journal{compared}", run.id, run.status, run.lines));
+        lines.push(format!("  {}: {}, {} of its journal{compared}", run.id, run.status, counted(run.lines, "line")));
     }
     for loss in &report.declared {
         let damaged = if loss.damaged.is_empty() { "none".to_owned() } else { loss.damaged.join(", ") };
-        lines.push(format!("Declared lost by {}: {} missing records; damaged: {damaged}", loss.by, loss.missing));
+        let missing = counted(loss.missing, "missing record");
+        lines.push(format!("Declared lost by {}: {missing}; damaged: {damaged}", loss.by));
     }
     lines.push(match report.problems.len() {
         0 => "The store is sound.".to_owned(),
@@ -173,7 +173,8 @@ async fn declare(invocation: &Invocation<'_>) -> CommandResult {
     let losses = store.losses().await.map_err(failed)?;
     if losses.is_nothing() {
         view.line(
-            "No record of the state is lost. A frozen run is given up with weft runs abandon; weft store check names it.",
+            "No record of the state is lost. \"weft store check\" names the frozen runs. To give up such a run, use \
+             \"weft runs abandon\".",
         );
         return Ok(Exit::DONE);
     }
@@ -241,14 +242,11 @@ fn listed(names: Vec<String>) -> Vec<String> {
 fn names(losses: &Losses) -> Vec<String> {
     let mut lines = Vec::new();
     if !losses.damaged.is_empty() {
-        lines.push(format!("{} records are damaged:", losses.damaged.len()));
+        lines.push(format!("Damaged records ({}):", losses.damaged.len()));
         lines.extend(listed(losses.damaged.iter().map(ToString::to_string).collect()));
     }
     if losses.missing > 0 {
-        lines.push(format!(
-            "{} records are missing. The missing records belong to some of these objects:",
-            losses.missing
-        ));
+        lines.push(format!("Missing records: {}. They belong to some of these objects:", losses.missing));
         lines.extend(listed(losses.candidates.clone()));
     }
     lines

@@ -21,6 +21,7 @@ use crate::identity;
 use crate::metrics::{self, MetricsAddress};
 use crate::options::{Takes, option, text};
 use crate::packages::{PlannedPackages, pool_options};
+use crate::render::counted::counted;
 use crate::runtime::block_on;
 use crate::signals;
 use crate::view::View;
@@ -197,17 +198,18 @@ async fn serve(
     let kept = left.results.saturating_sub(lost);
     if let Some(path) = spool.filter(|_| kept > 0) {
         view.aside(&format!(
-            "{kept} results that no coordinator has accepted are in {}. The next worker with the name {} hands these \
-             results over.",
+            "{} has {} that no coordinator has accepted. The next worker with the name {} hands over the results in \
+             this file.",
             path.display(),
+            counted(kept, "result"),
             serving.name
         ));
     }
     if left.calls + lost > 0 {
         view.aside(&format!(
-            "Quitting with {} running calls and {lost} results that no coordinator has accepted. The outcome of their \
-             operations is unknown.",
-            left.calls
+            "Quitting with {} and {} that no coordinator has accepted. The outcome of their operations is unknown.",
+            counted(left.calls, "running call"),
+            counted(lost, "result")
         ));
     }
     let _ = tokio::time::timeout(LEAVE, worker.close()).await;

@@ -86,7 +86,9 @@ async fn drain(invocation: &Invocation<'_>, drained: bool) -> CommandResult {
         return Err(vec![problems::no_such_worker(name)]);
     }
     view.line(&match drained {
-        true => format!("{name} finishes its operations and takes no others. weft workers list shows when it is idle."),
+        true => {
+            format!("{name} finishes its operations and takes no others. \"weft workers list\" shows when it is idle.")
+        }
         false => format!("{name} takes operations again."),
     });
     Ok(Exit::DONE)

@@ -190,7 +190,8 @@ pub fn module_not_fetched(called: &str, from: &str, error: &dyn Display) -> Diag
 
 /// The directory of a module within its package cannot be determined.
 pub fn subdirectory_unresolved(called: &str, error: &dyn Display) -> Diagnostic {
-    Diagnostic::error("Failed to expand subdir globs", format!("The module {called}: {error}."))
+    let detail = format!("The directory of the module {called} cannot be determined: {error}.");
+    Diagnostic::error("Failed to expand subdir globs", detail)
 }
 
 /// The package of a module is not a directory.

@@ -64,8 +64,8 @@ pub fn provider_missing(source: &dyn Display) -> Diagnostic {
     Diagnostic::error(
         "Missing required provider",
         format!(
-            "The provider {source} is needed, but is in neither the configuration nor the lock file. Install the \
-             provider with \"weft init\"."
+            "The provider {source} is needed, but Weft has no installed package for it. Install the package with \
+             \"weft init\"."
         ),
     )
 }

@@ -11,8 +11,8 @@ use weft_planner::ProviderSet;
 
 use crate::project::of_module;
 
-/// The document as JSON. The function requests the schemas of providers that planning did not need. It ignores failures
-/// of these requests, because planning has already reported the failures that matter.
+/// The configuration document as JSON. The function requests the schemas of providers that planning did not need. It
+/// ignores failures of these requests, because planning has already reported the failures that matter.
 pub async fn text(root: &Arc<CompiledModule>, sources: &SourceFiles, providers: &ProviderSet) -> String {
     let mut schemas: BTreeMap<ProviderSource, Arc<ProviderSchema>> = BTreeMap::new();
     for module in root.all() {

@@ -51,7 +51,8 @@ impl Placing {
         self.rules.budgets_of(instance, config)
     }
 
-    /// Adds to `plan` the labels that workers need, and the limits on calls. Returns warnings.
+    /// Adds to `plan` the labels that workers need, the limits on concurrent operations and on open provider instances,
+    /// and the limits on calls. Returns warnings about rules that match nothing.
     ///
     /// # Errors
     /// Returns an error if a placeholder in a label has no value in the plan.

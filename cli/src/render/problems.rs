@@ -15,7 +15,7 @@ pub fn no_schema(address: &dyn Display) -> Diagnostic {
 pub fn other_schema_version(address: &dyn Display, stored: u64, known: u64) -> Diagnostic {
     unfit(format!(
         "The object of {address} has schema version {stored}, but the schema of the installed provider has version \
-         {known}. If the provider's schema is newer, run weft apply, which upgrades the object in the state. \
+         {known}. If the provider's schema is newer, run \"weft apply\", which upgrades the object in the state. \
          Otherwise, install a newer version of the provider."
     ))
 }

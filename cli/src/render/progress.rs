@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use unicode_width::UnicodeWidthStr;
 
+use super::counted::counted;
 use super::natural::{natural, short};
 use super::plan::duration;
 use super::style::Style;
@@ -175,7 +176,7 @@ impl Board {
             let space = " ".repeat(widest.saturating_sub(name.width()));
             let took = tally.ended_at.unwrap_or_default().saturating_sub(tally.began.unwrap_or_default());
             let line = if tally.done == tally.all {
-                format!("{name}{space}  {} operations done in {}", tally.all, duration(took.as_secs()))
+                format!("{name}{space}  {} done in {}", counted(tally.all, "operation"), duration(took.as_secs()))
             } else {
                 let failed =
                     if tally.failed > 0 { format!(", {} failed or skipped", tally.failed) } else { String::new() };
@@ -190,8 +191,9 @@ impl Board {
         lines
     }
 
-    /// Lines for a terminal, with at most its width: the provider instances that need attention most, a total, and the
-    /// longest running operation with its time.
+    /// Lines for a terminal, each narrower than the terminal: the provider instances that need attention most, a total
+    /// if there are several instances, and the operation that has run longest, if it has run for [`NAMED_AFTER`]. Empty
+    /// if all operations have finished.
     pub fn block(&self, now: Duration, longest: Option<(&str, Duration)>, style: &Style) -> Vec<String> {
         let mut sum = InstanceProgress::default();
         self.instances.values().for_each(|tally| sum.add(tally));

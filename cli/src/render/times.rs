@@ -1,5 +1,6 @@
 //! Times of runs as text.
 
+use super::counted::counted;
 use super::plan::duration;
 
 const MINUTE: u64 = 60;
@@ -31,7 +32,7 @@ pub fn ago(unix_ms: u64, now_ms: u64) -> String {
         HOUR..DAY => (seconds / HOUR, "hour"),
         _ => (seconds / DAY, "day"),
     };
-    format!("{count} {unit}{} ago", if count == 1 { "" } else { "s" })
+    format!("{} ago", counted(count, unit))
 }
 
 /// The time between two moments, in the format of progress lines.

@@ -6,6 +6,7 @@ use weft_graph_format::plan_file::PlanFile;
 use weft_state::tfstate::StateFile;
 
 use super::status::{StatusCounts, TestStatus};
+use crate::render::counted::counted;
 use crate::render::schemas::Schemas;
 use crate::render::{events, plan, show_json, state};
 use crate::view::View;
@@ -81,8 +82,7 @@ impl<'a> TestReport<'a> {
     /// Reports the files and runs to come.
     pub fn begin(&self, files: &[(String, Vec<String>)]) {
         let runs: usize = files.iter().map(|(_, runs)| runs.len()).sum();
-        let (file, run) = (plural(files.len(), "file"), plural(runs, "run block"));
-        let message = format!("Found {} {file} and {runs} {run}", files.len());
+        let message = format!("Found {} and {}", counted(files.len(), "file"), counted(runs, "run block"));
         let abstracted: serde_json::Map<String, Json> =
             files.iter().map(|(name, runs)| (name.clone(), json!(runs))).collect();
         let fields = [("test_abstract", Json::Object(abstracted))];
@@ -225,8 +225,4 @@ impl<'a> TestReport<'a> {
         });
         self.view.event(events::test("test_summary", "info", format!("{word} {words}"), [("test_summary", summary)]));
     }
-}
-
-fn plural(count: usize, word: &str) -> String {
-    if count == 1 { word.to_owned() } else { format!("{word}s") }
 }

@@ -60,7 +60,10 @@ pub fn undeclared_in_option(name: &str) -> Diagnostic {
 pub fn more_undeclared_values(more: usize) -> Diagnostic {
     Diagnostic::warning(
         "Values for undeclared variables",
-        format!("{more} more values are for variables that the root module does not declare."),
+        match more {
+            1 => "One more value is for a variable that the root module does not declare.".to_owned(),
+            more => format!("{more} more values are for variables that the root module does not declare."),
+        },
     )
 }
 

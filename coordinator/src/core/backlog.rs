@@ -37,8 +37,8 @@ struct Shard {
     foreign: Vec<(Position, ExportIndex)>,
     /// Own results that later operations of the shard may read.
     locals: Vec<Position>,
-    /// Workers that could not open the shard, and do not get it again in this term. `refusal` has the diagnostics of the
-    /// last of these workers.
+    /// Workers that could not open the shard, and do not get it again in this term. `refusal` has the diagnostics of
+    /// the last of these workers.
     refused_by: BTreeSet<WorkerIndex>,
     refusal: Option<Opaque>,
 }

@@ -50,8 +50,8 @@ impl BareResources {
         }
     }
 
-    /// Records that an operation is done. A check block goes on without its data source (`unread`) if this source
-    /// cannot be read.
+    /// Records that an operation is done. `unread` says that the operation is the data source of a check block, and
+    /// that this source could not be read. The run then reached the operation without reading an object.
     pub(super) fn done(&mut self, outline: &Outline, position: Position, unread: bool) {
         if unread {
             self.failed_before_call(outline, position);

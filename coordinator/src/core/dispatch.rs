@@ -66,8 +66,8 @@ impl Coordinator {
         Ok(())
     }
 
-    /// Leases shards with work. A shard goes to its previous worker, or to the suitable worker with the fewest
-    /// operations.
+    /// Leases shards with work. A shard goes to its previous worker if that worker is suitable. Otherwise it goes to
+    /// the suitable worker that then has the fewest open operations for each of its slots.
     fn assign_shards(&mut self) -> Handled {
         let is_gathering = self.clock.age() < self.options.gather_ms;
         if !self.backlog.is_offering() || is_gathering || !self.roster.has_connected() {
@@ -102,10 +102,10 @@ impl Coordinator {
         self.roster.fits(worker, &demands.labels, &demands.packages) && !self.backlog.was_refused_by(shard, worker)
     }
 
-    /// Handles a shard for which no connected worker is suitable. If the last worker of the shard could not open it, the
-    /// ready operations of the shard fail with the diagnostics of that worker. Otherwise the operations wait for a
-    /// worker. If an earlier worker could not open the shard, its diagnostics say why this connected worker does not get
-    /// the shard.
+    /// Handles a shard for which no connected worker is suitable. If the last worker of the shard could not open it,
+    /// the ready operations of the shard fail with the diagnostics of that worker. Otherwise the operations wait for a
+    /// worker. If an earlier worker could not open the shard, its diagnostics say why this connected worker does not
+    /// get the shard.
     fn orphaned(&mut self, shard: ShardIndex) -> Handled {
         let refusal = self.backlog.refusal(shard);
         if self.backlog.last_worker(shard).is_none()

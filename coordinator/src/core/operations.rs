@@ -44,8 +44,8 @@ pub(super) enum Maker {
     /// A worker of an earlier term. The store names only the worker of the last attempt, and this attempt was replaced
     /// by a later one.
     Unrecorded,
-    /// No worker made the attempt, as far as this term and the store know: its number is too high, or no worker received
-    /// it.
+    /// No worker made the attempt, as far as this term and the store know: its number is too high, or no worker
+    /// received it.
     NotMade,
 }
 

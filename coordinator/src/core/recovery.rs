@@ -63,7 +63,7 @@ impl Coordinator {
         let live = |position: Position| !self.outline.at(position).journalled;
         let done = |position: Position| self.operations.state(position) == State::Done;
         for position in self.nodes.needed_again(done, live) {
-            self.results.is_computed_again(position);
+            self.results.recompute(position);
             let rest = self.operations.compute_again(position);
             self.rests(position, rest);
         }

@@ -114,7 +114,7 @@ impl Coordinator {
                 self.outcome_is_unknown(position, provider_dead);
                 self.doubt(position, reason)
             }
-            // Without an intent, nothing can have changed. So this result is a bug of Weft.
+            // Without an intent, nothing can have changed. So this result is a bug in Weft.
             TaskResult::InDoubt { reason, diagnostics, .. } => {
                 let problem = problems::no_answer(reason);
                 let told = if diagnostics.0.is_empty() { encode_diagnostics(&[problem]) } else { diagnostics };
@@ -146,7 +146,7 @@ impl Coordinator {
         let TaskDone { writes, local, exports, diagnostics, shown } = done;
         let by = self.operations.last(position).maker();
         let kept = CommittedResult { result: JournalledResult { local, exports }, diagnostics, intended, shown, by };
-        if self.results.is_live(position) {
+        if self.results.is_recomputed(position) {
             return self.done(position, kept);
         }
         match self.records.write(writes) {
@@ -205,7 +205,7 @@ impl Coordinator {
         kind: FailureKind,
         intended: bool,
     ) -> Handled {
-        if self.results.is_live(position) {
+        if self.results.is_recomputed(position) {
             return self.failed(position, diagnostics, false);
         }
         let writes = match self.records.write(writes) {
@@ -243,8 +243,8 @@ impl Coordinator {
         }
     }
 
-    /// Whether a worker may report the result of an attempt: the worker made the attempt, or the store no longer has the
-    /// name of the worker that did.
+    /// Whether a worker may report the result of an attempt: the worker made the attempt, or the store no longer has
+    /// the name of the worker that did.
     pub(super) fn may_report(&self, worker: WorkerIndex, position: Position, attempt: Attempt) -> bool {
         match self.operations.maker(position, attempt.0) {
             Maker::Known(maker) => maker == worker,

@@ -23,20 +23,20 @@ pub(super) struct OperationResults {
     locals: BTreeMap<Position, Arc<[u8]>>,
     /// Results for other shards.
     exports: BTreeMap<(Position, ExportIndex), Arc<[u8]>>,
-    live: BTreeSet<Position>,
+    recomputed: BTreeSet<Position>,
     late: BTreeMap<Position, LateResult>,
 }
 
 impl OperationResults {
     /// Whether an operation is done in the store but is computed again in this term, because its result is not
     /// journalled.
-    pub(super) fn is_live(&self, position: Position) -> bool {
-        self.live.contains(&position)
+    pub(super) fn is_recomputed(&self, position: Position) -> bool {
+        self.recomputed.contains(&position)
     }
 
     /// Records that an operation that is done in the store is computed again in this term.
-    pub(super) fn is_computed_again(&mut self, position: Position) {
-        self.live.insert(position);
+    pub(super) fn recompute(&mut self, position: Position) {
+        self.recomputed.insert(position);
     }
 
     /// Stores a result for readers in the same shard.
@@ -97,7 +97,7 @@ mod tests {
         assert_eq!(results.local(Position(1)).as_deref(), Some(&[1][..]));
         assert_eq!(results.export(Position(1), ExportIndex(0)).as_deref(), Some(&[2][..]));
         assert!(results.export(Position(1), ExportIndex(1)).is_none() && results.local(Position(0)).is_none());
-        results.is_computed_again(Position(1));
-        assert!(results.is_live(Position(1)) && !results.is_live(Position(0)));
+        results.recompute(Position(1));
+        assert!(results.is_recomputed(Position(1)) && !results.is_recomputed(Position(0)));
     }
 }

@@ -238,7 +238,7 @@ impl Coordinator {
         Ok(())
     }
 
-    /// Reports that work waits while no worker is connected. Each such period is reported once, after some seconds.
+    /// Reports that work waits while no worker is connected. Each such period is reported once, after a few seconds.
     /// Does nothing in a single process, because its worker is about to connect.
     fn tell_of_absence(&mut self) {
         let waiting = self.backlog.first_waiting().filter(|_| !self.options.fixed_workers);

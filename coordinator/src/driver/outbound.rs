@@ -46,7 +46,7 @@ impl Outbound {
         self.steps.extend(steps);
     }
 
-    /// Adds tokens to request.
+    /// Sets the tokens to request. Replaces earlier requests that were not taken.
     pub(super) fn want_tokens(&mut self, requests: Vec<TokenRequest>) {
         self.tokens = requests;
     }
@@ -56,7 +56,7 @@ impl Outbound {
         std::mem::take(&mut self.tokens)
     }
 
-    /// The next batch to send. `None` after a failure.
+    /// Takes the next batch to send. `None` if there are no steps, or after a failure.
     pub(super) fn next_batch(&mut self) -> Option<Arc<Vec<StoreStep>>> {
         if self.steps.is_empty() || self.failure.is_some() {
             return None;
@@ -82,8 +82,9 @@ impl Outbound {
         self.failure.is_none()
     }
 
-    /// Records that the store failed permanently. `batch` are the steps that it did not accept, except for a batch that
-    /// has no answer yet. Returns the number of results that are still awaited.
+    /// Records that the store failed permanently. `batch` has the steps that the store did not accept. It is empty if
+    /// the failure was not the answer to a batch. In that case, a batch that was sent may still be answered. Returns
+    /// the number of results that are still awaited.
     pub(super) fn failed(&mut self, batch: Arc<Vec<StoreStep>>, error: StoreError) -> usize {
         if !batch.is_empty() {
             self.sent = None;
@@ -95,8 +96,8 @@ impl Outbound {
         if self.collects { self.calls.len() } else { 0 }
     }
 
-    /// Drops the queued steps. Another process has taken over the run, so the queued steps belong to a term that has
-    /// ended.
+    /// Drops the queued steps and the sent batch, and no longer waits for the results of calls. Another process has
+    /// taken over the run, so these steps belong to a term that has ended.
     pub(super) fn clear(&mut self) {
         self.steps.clear();
         self.sent = None;

@@ -1,5 +1,5 @@
-//! An experiment: references to providers as values, such as `provider.aws.by_region` in expressions, and
-//! `provider = var.regions[each.key]` in resources.
+//! An experiment: references to providers as values, such as `provider.aws.by_region` in expressions, and `provider =
+//! var.regions[each.key]` in resources.
 
 use smol_str::SmolStr;
 use weft_graph_format::address::ResourceMode;

@@ -74,8 +74,8 @@ impl CompiledModule {
         }
     }
 
-    /// Where the provider configuration with this name in this module comes from. `caller` is the module that calls this
-    /// module, with the call. `None` for the root module.
+    /// Where the provider configuration with this name in this module comes from. `caller` is the module that calls
+    /// this module, with the call. `None` for the root module.
     pub(crate) fn provider_link<'a>(
         &self,
         caller: Option<(&CompiledModule, &'a ModuleCall)>,

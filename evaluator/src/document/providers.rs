@@ -65,7 +65,7 @@ impl ProviderConfigs {
         own.map(|(key, config)| (key, Json::Object(config.members))).collect()
     }
 
-    /// The configurations that a module has or declares.
+    /// Adds the configurations that a module has or declares.
     fn module(&mut self, module: &CompiledModule, caller: Option<&Module>, inputs: &DocumentInputs<'_>) {
         let constraints = (inputs.constraints)(module);
         let constraint = |source: &ProviderSource| constraints.get(source).cloned().unwrap_or_default();
@@ -106,7 +106,7 @@ impl ProviderConfigs {
         }
     }
 
-    /// The configurations that a call passes on.
+    /// Adds the configurations that a call passes on.
     fn passed(&mut self, module: &CompiledModule, call: &str, child: &CompiledModule) {
         let Some(call) = module.calls.get(call) else { return };
         for passed in &call.providers {

@@ -103,8 +103,8 @@ impl ModuleNode {
     }
 }
 
-/// The parts of a value that is secret as a whole. `None` if the configuration contains a part of its text, because this
-/// text is then secret, too.
+/// The parts of a value that is secret as a whole. `None` if the configuration contains a part of its text, because
+/// this text is then secret, too.
 fn without_text(parts: Vec<RootPart>) -> Option<Vec<RootPart>> {
     parts.iter().all(|part| matches!(part, RootPart::Variable(_))).then_some(parts)
 }

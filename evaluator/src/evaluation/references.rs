@@ -458,7 +458,8 @@ impl<'a> Checking<'a> {
         self.found.extend(block.lifecycle.replace_triggered_by.iter().filter_map(|entry| trigger_parts(entry).err()));
     }
 
-    /// Checks that attributes in `ignore_changes` exist. Entries without effect are reported when the block is evaluated.
+    /// Checks that attributes in `ignore_changes` exist. Entries without effect are reported when the block is
+    /// evaluated.
     fn ignored(&mut self, block: &ResourceBlock) {
         let Some(schema) = self.schemas.by_resource.get(&block.resource).cloned() else { return };
         for (path, range) in &block.lifecycle.ignore_changes {

@@ -64,9 +64,12 @@ pub fn apply_defaults(value: &Value, defaults: &TypeDefaults) -> Value {
 }
 
 /// If only apply knows whether `value` is null, adds to its formula that apply replaces null with `default`. Any other
-/// value is returned unchanged. What is known about the result holds for the value and for the default. Until apply, the
-/// result has the type of the value, unless a default of another length has a collection type. The default keeps its
-/// type, so the type at apply can be another one.
+/// value is returned unchanged.
+///
+/// During planning, the refinements of the result hold for both the value and the default. The result usually has the
+/// type of the value. If the value is a tuple and the default is a list or set, or if the value is an object and the
+/// default is a map, the result has the type of the default. If both are tuples of different types, and the default is
+/// not null, the type of the result is unknown. At apply, the default keeps its own type.
 pub fn or_default(value: &Value, default: &Value) -> Value {
     if value.is_known() || value.refinement().is_some_and(|known| known.not_null) {
         return value.clone();

@@ -35,7 +35,7 @@ impl Argument {
 
 /// The arguments of a call, as far as they are known.
 enum Arguments {
-    /// All arguments. A live sequence before `...` is included for the formula.
+    /// All arguments. A provisional sequence before `...` is included for the formula.
     Known(Vec<Argument>, Option<Value>),
     /// The sequence before `...` is unknown, and so is the number of arguments.
     Open(Value),
@@ -126,10 +126,10 @@ impl Evaluator<'_> {
     }
 
     fn built_in_call(&mut self, function: &'static Function, call: &Call, id: ExprId) -> Value {
-        let (arguments, live_sequence) = match self.arguments(call, id) {
+        let (arguments, provisional_sequence) = match self.arguments(call, id) {
             Arguments::Failed(value) => return value,
             Arguments::Open(sequence) => return self.open_call(Some(function), None, &sequence, call, id),
-            Arguments::Known(arguments, live) => (arguments, live),
+            Arguments::Known(arguments, sequence) => (arguments, sequence),
         };
         if let Err(error) = function.check_count(arguments.len()) {
             return self.count_problem(&error, &arguments, call, id);
@@ -151,7 +151,7 @@ impl Evaluator<'_> {
         let context = CallContext { steps: Some(&steps), ..self.scope.context() };
         let occurrence = (function.symbolic == Symbolic::Impure).then(|| context.next_occurrence());
         let op = |evaluator: &Self| {
-            let (arguments, expand_final) = evaluator.formula_arguments(&values, live_sequence.as_ref(), call);
+            let (arguments, expand_final) = evaluator.formula_arguments(&values, provisional_sequence.as_ref(), call);
             FormulaOp::Call { function: function.name.into(), arguments, expand_final, occurrence }
         };
         if let Some(failure) = failure {
@@ -165,9 +165,9 @@ impl Evaluator<'_> {
         self.steps = steps.into_inner();
         let formula = |ty: Type| Formula::new(op(self), ty, Some(self.range(id)));
         match invoked {
-            Ok(value) => match &live_sequence {
+            Ok(value) => match &provisional_sequence {
                 // At apply, the number of arguments and the arguments themselves may differ.
-                Some(sequence) if !value.deep().live => {
+                Some(sequence) if !value.deep().provisional => {
                     let whole = formula(value.ty());
                     symbolic::replace_formulas(&value, &whole).add_origin(sequence.deep_origin().as_ref())
                 }
@@ -182,9 +182,9 @@ impl Evaluator<'_> {
     }
 
     /// The value of a call that failed with the value `failure`. If a part of an argument is an error, the call also
-    /// fails at apply, and that error replaces the call. Otherwise, if arguments are live, if their types are open, or
-    /// if no part of `failure` is an error, the call may succeed at apply, so the value has the formula of the call.
-    /// In all other cases, the value is `failure`.
+    /// fails at apply, and that error replaces the call. Otherwise, if arguments are provisional, if their types are
+    /// open, or if no part of `failure` is an error, the call may succeed at apply, so the value has the formula of the
+    /// call. In all other cases, the value is `failure`.
     fn failed_arguments(
         &self,
         failure: Value,
@@ -192,7 +192,7 @@ impl Evaluator<'_> {
         id: ExprId,
         op: impl FnOnce(&Self) -> FormulaOp,
     ) -> Value {
-        let open = values.iter().any(|value| value.deep().live || crate::convert::is_open(value))
+        let open = values.iter().any(|value| value.deep().provisional || crate::convert::is_open(value))
             || !fails_for_certain(&failure);
         match values.iter().find_map(certain_failure) {
             Some(certain) => certain,
@@ -291,10 +291,10 @@ impl Evaluator<'_> {
     }
 
     fn provider_call(&mut self, function: &ProviderFunction, call: &Call, id: ExprId) -> Value {
-        let (arguments, live_sequence) = match self.arguments(call, id) {
+        let (arguments, provisional_sequence) = match self.arguments(call, id) {
             Arguments::Failed(value) => return value,
             Arguments::Open(sequence) => return self.open_call(None, Some(function), &sequence, call, id),
-            Arguments::Known(arguments, live) => (arguments, live),
+            Arguments::Known(arguments, sequence) => (arguments, sequence),
         };
         let signature = &function.signature;
         if let Err(error) = provider_call::check_count(&call.name, signature, arguments.len()) {
@@ -309,7 +309,7 @@ impl Evaluator<'_> {
         };
         let (values, failure) = self.argument_values(&arguments, check, id);
         let op = |evaluator: &Self| {
-            let (arguments, expand_final) = evaluator.formula_arguments(&values, live_sequence.as_ref(), call);
+            let (arguments, expand_final) = evaluator.formula_arguments(&values, provisional_sequence.as_ref(), call);
             FormulaOp::ProviderCall {
                 provider: function.provider.clone(),
                 function: function.function.clone(),
@@ -353,7 +353,7 @@ impl Evaluator<'_> {
         if failed(&problems) {
             return Value::bool(false);
         }
-        if !deep.unknown && !deep.live {
+        if !deep.unknown && !deep.provisional {
             return Value::bool(true);
         }
         let result = if deep.unknown { Value::unknown(Type::Bool) } else { Value::bool(true) };
@@ -380,7 +380,7 @@ impl Evaluator<'_> {
                 continue;
             }
             let deep = value.deep();
-            if !deep.unknown && !deep.live && values.is_empty() {
+            if !deep.unknown && !deep.provisional && values.is_empty() {
                 return value;
             }
             // This argument may fail once it is known. In this case, a later argument is chosen.

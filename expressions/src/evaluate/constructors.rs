@@ -32,7 +32,7 @@ impl Evaluator<'_> {
         let mut all: Vec<(Value, Value)> = Vec::with_capacity(items.len());
         let mut marks = Marks::NONE;
         let mut open = false;
-        let mut live = false;
+        let mut has_formula = false;
         let mut failure = None;
         let mut properties = BTreeSet::new();
         for item in items {
@@ -65,7 +65,7 @@ impl Evaluator<'_> {
                 }
                 Ok((name, key_marks)) => {
                     marks = marks.union(&key_marks);
-                    live |= key.deep().formula;
+                    has_formula |= key.deep().formula;
                     match name {
                         Some(name) if is_property && !properties.insert(name.clone()) => {
                             let value = self.fail(problems::duplicate_property(&name), self.span(item.key), id);
@@ -83,13 +83,13 @@ impl Evaluator<'_> {
             return failure;
         }
         let object = if open { Value::unknown(Type::Dynamic) } else { Value::object(attributes) };
-        if open && !live {
+        if open && !has_formula {
             // During validation, no formula computes the value. As in OpenTofu, the value does not get the marks of its
             // keys in this case. The plan adds these marks.
             marks = Marks::NONE;
         }
         let object = object.mark(&marks);
-        if !open && !live {
+        if !open && !has_formula {
             return all.iter().fold(object, |object, (key, _)| object.add_origin(key.origin()));
         }
         let parts = all.iter().map(|(key, value)| (key.to_formula(), value.to_formula())).collect();

@@ -44,8 +44,8 @@ struct CombinedRounds {
     /// The result, or `None` if a condition or a key is unknown.
     result: Option<Value>,
     marks: Marks,
-    /// Whether a condition or key is live, so that the result may have other elements at apply.
-    live: bool,
+    /// Whether a condition or key is provisional, so that the result may have other elements at apply.
+    provisional: bool,
     /// Whether a round has an error that may not occur at apply.
     open_failure: bool,
     /// The origins of conditions and keys.
@@ -66,7 +66,11 @@ impl Evaluator<'_> {
         }
         if let Err(problem) = iteration::check_collection(&collection) {
             let failure = self.problem(&problem, self.span(parts.collection), id);
-            return if collection.deep().live { self.symbolic_for(open, parts, &collection, id) } else { failure };
+            return if collection.deep().provisional {
+                self.symbolic_for(open, parts, &collection, id)
+            } else {
+                failure
+            };
         }
         let (bare, marks) = collection.unmark();
         // As in OpenTofu, nothing is checked while the type of the collection is unknown.
@@ -82,7 +86,7 @@ impl Evaluator<'_> {
         let walk = self.walk(parts, entries, id);
         let problem = self.diagnostics.get(before..).and_then(|new| new.iter().find(|d| d.is_error())).cloned();
         if let Some(problem) = problem {
-            return if walk.live || walk.open_failure || collection.deep().live {
+            return if walk.provisional || walk.open_failure || collection.deep().provisional {
                 self.symbolic_for(open, parts, &collection, id)
             } else {
                 failed_value(&problem)
@@ -94,7 +98,7 @@ impl Evaluator<'_> {
         let Some(result) = walk.result else {
             return self.symbolic_for(Value::unknown(Type::Dynamic).mark(&marks), parts, &collection, id);
         };
-        if walk.live || unsettled_set || collection.formula().is_some() {
+        if walk.provisional || unsettled_set || collection.formula().is_some() {
             return self.symbolic_for(result.mark(&marks), parts, &collection, id);
         }
         let origin = Origin::union(walk.origins.into_iter().chain(collection.origin().cloned()));
@@ -294,7 +298,11 @@ impl Evaluator<'_> {
             Ok(found) => found,
             Err(problem) => {
                 let failure = self.problem(&problem, splat.marker, id);
-                return if source.deep().live { self.symbolic_splat(open_result, splat, &source, id) } else { failure };
+                return if source.deep().provisional {
+                    self.symbolic_splat(open_result, splat, &source, id)
+                } else {
+                    failure
+                };
             }
         };
         let before = self.diagnostics.len();
@@ -331,7 +339,7 @@ impl Evaluator<'_> {
         };
         let problem = self.diagnostics.get(before..).and_then(|new| new.iter().find(|d| d.is_error())).cloned();
         if let Some(problem) = problem {
-            return if source.deep().live || !fails_for_certain(&result) {
+            return if source.deep().provisional || !fails_for_certain(&result) {
                 self.symbolic_splat(open_result, splat, &source, id)
             } else {
                 failed_value(&problem)
@@ -340,8 +348,8 @@ impl Evaluator<'_> {
         let result = result.mark(&marks);
         // A known value with a formula may be another value at apply, for example null, and the result depends on
         // whether a single value is null. A value that is unknown but not null cannot become null at apply.
-        let live = source.formula().is_some() && bare.is_known();
-        if !open && !live && !unsettled_set {
+        let provisional = source.formula().is_some() && bare.is_known();
+        if !open && !provisional && !unsettled_set {
             return result.add_origin(source.origin());
         }
         self.symbolic_splat(result, splat, &source, id)
@@ -379,7 +387,7 @@ impl Evaluator<'_> {
 
 impl CombinedRounds {
     fn note(&mut self, decider: &Value) {
-        self.live |= decider.deep().live;
+        self.provisional |= decider.deep().provisional;
         self.origins.extend(decider.deep_origin());
     }
 }

@@ -50,17 +50,17 @@ impl Evaluator<'_> {
         let [left, right] = &operands;
         let op = || FormulaOp::Binary(operator, left.to_formula(), right.to_formula());
         if let Some(problem) = problem {
-            let live = operands.iter().any(|operand| operand.deep().live);
-            // An operand that is unknown or live may decide the result at apply, and make the error irrelevant.
+            let provisional = operands.iter().any(|operand| operand.deep().provisional);
+            // An operand that is unknown or provisional may decide the result at apply, and make the error irrelevant.
             let may_decide = !left_failed
-                && (left.deep().unknown || left.deep().live)
+                && (left.deep().unknown || left.deep().provisional)
                 && matches!(operator, BinaryOperator::And | BinaryOperator::Or);
             return if may_decide {
                 self.note_reopened(&operands);
                 self.open_failure(id, &operands, op)
             } else if left_failed || right_failed {
                 self.failed_operand(id, &operands, op)
-            } else if live {
+            } else if provisional {
                 self.open_failure(id, &operands, op)
             } else {
                 failed_value(&problem)
@@ -116,16 +116,16 @@ impl Evaluator<'_> {
             Ok(condition) => condition,
             Err(problem) => {
                 let failure = self.problem(&problem, self.span(condition_id), id);
-                return if given.deep().live { self.open_failure(id, &all, whole) } else { failure };
+                return if given.deep().provisional { self.open_failure(id, &all, whole) } else { failure };
             }
         };
         // The formula converts the chosen branch, and reports errors of the conversion. A failed branch has its error
-        // as formula. The common type may be wider than the type of the chosen branch. Live tuples may have other
-        // lengths at apply, and live objects other attributes.
-        let live = [&yes, &no].iter().any(|branch| branch.value.deep().live);
+        // as formula. The common type may be wider than the type of the chosen branch. Provisional tuples may have
+        // other lengths at apply, and provisional objects other attributes.
+        let provisional = [&yes, &no].iter().any(|branch| branch.value.deep().provisional);
         // If the type of a branch is open, the common type is open too, even if one type fits both branches now. At
         // apply, the branches may have no common type.
-        let open_type = live && is_structural(&ty) || [&yes, &no].iter().any(|branch| is_open(&branch.value));
+        let open_type = provisional && is_structural(&ty) || [&yes, &no].iter().any(|branch| is_open(&branch.value));
         let formula_type = if open_type { Type::Dynamic } else { ty.clone() };
         let range = self.range(id);
         let formula = |_: Type| Formula::new(whole(), formula_type.clone(), Some(range.clone()));
@@ -145,7 +145,8 @@ impl Evaluator<'_> {
                 value
             }
             Err(problem) => {
-                let open = condition.deep().live || (chosen.value.deep().formula && !fails_for_certain(&chosen.value));
+                let open =
+                    condition.deep().provisional || (chosen.value.deep().formula && !fails_for_certain(&chosen.value));
                 self.diagnostics.extend(match chosen.has_failed() {
                     true => chosen.problems,
                     false => vec![problem.clone()],

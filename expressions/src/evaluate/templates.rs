@@ -87,8 +87,8 @@ impl Evaluator<'_> {
             let new = evaluator.diagnostics.get(before..).expect("evaluation only adds diagnostics");
             let problem = new.iter().find(|d| d.is_error())?;
             let open = parts.iter().any(|part| part.deep().formula) && !parts.iter().any(super::fails_for_certain);
-            let live = parts.iter().any(|part| part.deep().live || !part.is_known());
-            Some(if open && live { evaluator.open_failure(id, &parts, op) } else { super::failed_value(problem) })
+            let may_change = parts.iter().any(|part| part.deep().provisional || !part.is_known());
+            Some(if open && may_change { evaluator.open_failure(id, &parts, op) } else { super::failed_value(problem) })
         };
         let joined = match join_parts(&parts) {
             Ok(joined) => joined,

@@ -76,8 +76,8 @@ struct Clock {
     second: i64,
 }
 
-/// The days from the Unix epoch to a day of the Gregorian calendar. Years start in March, so that the leap day is the
-/// last day. The calendar repeats every 400 years.
+/// The days from the Unix epoch to a day of the Gregorian calendar. Internally, years start in March, so that the leap
+/// day is the last day of a year. The calendar repeats every 400 years.
 fn days_from_date(year: i64, month: i64, day: i64) -> i64 {
     let year = if month <= 2 { year - 1 } else { year };
     let cycle = year.div_euclid(400);

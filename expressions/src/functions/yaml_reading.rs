@@ -18,7 +18,7 @@ use crate::stack;
 /// The maximum nesting of sequences and mappings. The same as that of values in a plan file.
 const DEEPEST_NESTING: usize = DEEPEST_VALUE;
 
-/// The maximum number of values in a document. Each use of an anchor counts its values again. Documents of some
+/// The maximum number of values in a document. Each use of an anchor counts its values again. Documents of a few
 /// megabytes without anchors stay below this number, but a chain of anchors can exceed it by far.
 const MOST_VALUES: u64 = 4 << 20;
 
@@ -194,8 +194,8 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Adds the entries of a merged mapping, or of a sequence of mappings. As in OpenTofu, they replace earlier entries with
-/// the same keys, and later entries replace them.
+/// Adds the entries of a merged mapping, or of a sequence of mappings. As in OpenTofu, they replace earlier entries
+/// with the same keys, and later entries replace them.
 fn merge(value: &Value, entries: &mut BTreeMap<SmolStr, Value>) -> Result<(), String> {
     match value.open().1 {
         Kind::Object(object) => {
@@ -238,8 +238,8 @@ fn is_block(style: ScalarStyle) -> bool {
     matches!(style, ScalarStyle::Literal | ScalarStyle::Folded)
 }
 
-/// The value of a block scalar without a tag. As in OpenTofu, it is the value of the same text on one line, converted to
-/// a string.
+/// The value of a block scalar without a tag. As in OpenTofu, it is the value of the same text on one line, converted
+/// to a string.
 fn block(text: &str) -> Result<Value, String> {
     let value = implicit(text)?;
     Ok(match value.open().1 {

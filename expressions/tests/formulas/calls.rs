@@ -270,7 +270,7 @@ fn argument(c: &mut Choices<'_>, letter: &str, depth: usize) -> Option<String> {
         "M" => Want::ShallowMap,
         "o" => Want::Object,
         "a" => Want::Anything,
-        "i" => return literal(c, &["1", "2", "r.number", "8", "0", "live.number", "-1"]),
+        "i" => return literal(c, &["1", "2", "r.number", "8", "0", "provisional.number", "-1"]),
         "c" => return literal(c, &["r.range", "\"10.0.0.0/16\"", "\"fd00::/48\"", "r.text", "\"${r.range}\""]),
         "d" => return literal(c, &["r.time", "\"2024-02-29T12:00:00Z\"", "r.text", "\"2024-02-29T12:00:00+02:00\""]),
         "j" => return literal(c, &["r.json", "\"[1, null, {\\\"a\\\": true}]\"", "r.text", "\"{\""]),

@@ -82,7 +82,7 @@ fn text(c: &mut Choices<'_>, depth: usize) -> String {
         0 => "\"a\"".into(),
         1 => "r.text".into(),
         2 => "r.secret".into(),
-        3 => "live.text".into(),
+        3 => "provisional.text".into(),
         4 => "\"12\"".into(),
         5 => "r.object.name".into(),
         6 => "sensitive(\"q\")".into(),
@@ -131,7 +131,7 @@ fn number(c: &mut Choices<'_>, depth: usize) -> String {
     match c.of(if depth == 0 { leaves } else { leaves + 13 }) {
         0 => "1".into(),
         1 => "r.number".into(),
-        2 => "live.number".into(),
+        2 => "provisional.number".into(),
         3 => "0".into(),
         4 => "0.5".into(),
         5 => "r.object.size".into(),
@@ -157,7 +157,7 @@ fn truth(c: &mut Choices<'_>, depth: usize) -> String {
     match c.of(if depth == 0 { leaves } else { leaves + 15 }) {
         0 => "true".into(),
         1 => "r.truth".into(),
-        2 => "live.truth".into(),
+        2 => "provisional.truth".into(),
         3 => "false".into(),
         4 => {
             let operator = c.one(&["<", "<=", ">", ">=", "=="]);
@@ -181,9 +181,9 @@ fn list(c: &mut Choices<'_>, depth: usize) -> String {
     match c.of(if depth == 0 { leaves } else { leaves + 22 }) {
         0 => "[\"a\", \"b\"]".into(),
         1 => "r.list".into(),
-        2 => "live.list".into(),
+        2 => "provisional.list".into(),
         3 => "(r.objects[*].name)".into(),
-        4 => "[r.text, live.text]".into(),
+        4 => "[r.text, provisional.text]".into(),
         5 => "r.nested.names".into(),
         6 => "r.secret_list".into(),
         7 => "(r.objects.*.name)".into(),
@@ -230,7 +230,7 @@ fn map(c: &mut Choices<'_>, depth: usize) -> String {
     match c.of(if depth == 0 { leaves } else { leaves + 12 }) {
         0 => "{ a = 1, b = 2 }".into(),
         1 => "r.map".into(),
-        2 => "live.map".into(),
+        2 => "provisional.map".into(),
         3 => "{ a = r.number, (\"b\") = 3 }".into(),
         4 => format!("{{ a = {}, b = {} }}", number(c, depth - 1), number(c, depth - 1)),
         5 => {

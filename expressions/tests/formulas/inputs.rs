@@ -12,8 +12,8 @@ use weft_graph_format::value::{Refinement, Value};
 
 use crate::generate::Choices;
 
-/// Inputs by operation number: the name, and the value at apply. Inputs whose names start with `live.` are live: known
-/// at plan, with a different value at apply.
+/// Inputs by operation number: the name, and the value at apply. Inputs whose names start with `provisional.` are
+/// provisional: known at plan, with a different value at apply.
 pub type Inputs = BTreeMap<u32, (&'static str, Value)>;
 
 /// Chooses the value of each input at apply.
@@ -39,11 +39,11 @@ pub fn results(c: &mut Choices<'_>) -> Inputs {
         ("time", Value::string(c.one(&["2024-02-29T12:00:00Z", "1970-01-01T00:00:00+05:30", "no time"]))),
         ("json", Value::string(c.one(&["{\"name\": 1, \"a\": [true, null]}", "[]", "12", "\"s\"", "no: [json"]))),
         ("template", Value::string(c.one(&["<${name}>", "%{ if on }${name}%{ endif }", "${", "${upper(other)}"]))),
-        ("live.text", word(c)),
-        ("live.number", digit(c)),
-        ("live.truth", Value::bool(c.of(2) == 1)),
-        ("live.list", words(c)),
-        ("live.map", digits(c)),
+        ("provisional.text", word(c)),
+        ("provisional.number", digit(c)),
+        ("provisional.truth", Value::bool(c.of(2) == 1)),
+        ("provisional.list", words(c)),
+        ("provisional.map", digits(c)),
     ];
     values.into_iter().enumerate().map(|(at, (name, value))| (at as u32, (name, value))).collect()
 }
@@ -97,7 +97,7 @@ fn any(c: &mut Choices<'_>) -> Value {
     }
 }
 
-/// The planned value of an input: its formula and origin, and for live inputs a different value.
+/// The planned value of an input: its formula and origin, and for provisional inputs a different value.
 pub fn planned(at: u32, name: &str, value: &Value) -> Value {
     let operation = OperationId(at);
     let (bare, marks) = value.unmark();
@@ -114,13 +114,13 @@ pub fn planned(at: u32, name: &str, value: &Value) -> Value {
             ("size", part(path.attribute("size"), Type::Number)),
         ])
     };
-    let live = |here: Value| weft_expressions::symbolic::replace_formulas(&here, &formula);
+    let provisional = |here: Value| weft_expressions::symbolic::replace_formulas(&here, &formula);
     let here = match name {
-        "live.text" => live(Value::string("a")),
-        "live.number" => live(Value::int(1)),
-        "live.truth" => live(Value::bool(true)),
-        "live.list" => live(Value::list(Type::String, vec![Value::string("a")])),
-        "live.map" => live(Value::map(Type::Number, [("a".into(), Value::int(1))].into())),
+        "provisional.text" => provisional(Value::string("a")),
+        "provisional.number" => provisional(Value::int(1)),
+        "provisional.truth" => provisional(Value::bool(true)),
+        "provisional.list" => provisional(Value::list(Type::String, vec![Value::string("a")])),
+        "provisional.map" => provisional(Value::map(Type::Number, [("a".into(), Value::int(1))].into())),
         // Partly known: only leaves have formulas.
         "object" => return named(&Path::ROOT),
         "tuple" => {

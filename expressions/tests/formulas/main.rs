@@ -5,8 +5,8 @@
 //! One difference is deliberate: an unused part may fail silently (`[a, tonumber(b)][0]`). So generated expressions
 //! use a part of a container only if no part of the container can fail.
 //!
-//! Inputs are unknown, unknown and sensitive, partly known, of unknown type, or live: known at plan, with a different
-//! value at apply.
+//! Inputs are unknown, unknown and sensitive, partly known, of unknown type, or provisional: known at plan, with a
+//! different value at apply.
 //!
 //! `WEFT_CASES` sets the number of cases, and `WEFT_SEED` the seed: a number, or `random`. The seed is printed.
 
@@ -35,7 +35,7 @@ use generate::{Choices, anything};
 use inputs::{Inputs, results};
 use worlds::{ApplyResults, PlanScope};
 
-/// Enough cases to cover each function some hundred times, in a few seconds.
+/// Enough cases to cover each function a few hundred times, in a few seconds.
 const CASES: u32 = 20_000;
 
 /// The default seed. It is fixed, so that the test is deterministic.
@@ -69,14 +69,14 @@ fn check(text: &str, inputs: &Inputs) -> Result<(), String> {
     let (symbolic, problems) = evaluate(&expression, &PlanScope::new(inputs, false));
     let story = || format!("{text}\n  with {inputs:?}\n  known {known:?} {known_problems:?}\n  plan {symbolic:?}");
     if let Some(problem) = problems.iter().find(|p| p.is_error()) {
-        // Three kinds of errors may occur at plan without occurring at apply. The first are errors of live values. The
-        // second are errors of an operand that an unknown operand may make irrelevant. The third are errors of types,
-        // if a branch fails at apply and therefore has no type. All other errors at plan also occur at apply.
+        // Three kinds of errors may occur at plan without occurring at apply. The first are errors of provisional
+        // values. The second are errors of an operand that an unknown operand may make irrelevant. The third are errors
+        // of types, if a branch fails at apply and therefore has no type. All other errors at plan also occur at apply.
         let typed = problem.summary == "Inconsistent conditional result types"
             // As in OpenTofu, an element of unknown type has no common type with a tuple.
             || text_has(text, OPEN_TYPES) | text.contains(" ? ")
                 && text_has(&problem.detail, &["any single type", "the same type"]);
-        if !text_has(text, &["live.", "&&", "||"]) && !known_failed && !typed {
+        if !text_has(text, &["provisional.", "&&", "||"]) && !known_failed && !typed {
             return Err(format!("an error at plan only: {problem:?}\n  {}", story()));
         }
         return Ok(());
@@ -97,7 +97,7 @@ fn check(text: &str, inputs: &Inputs) -> Result<(), String> {
     if !known_failed
         && !sets
         && !open
-        && !text.contains("live.")
+        && !text.contains("provisional.")
         && !text_has(text, &["can(", "try("])
         && let Some(broken) = broken_promise(&typed(), &known)
     {
@@ -134,8 +134,8 @@ fn check(text: &str, inputs: &Inputs) -> Result<(), String> {
             } else {
                 (settled(&value, &Marks::NONE), settled(&known, &Marks::NONE))
             };
-            // A live list may have a different type at apply, and lists of different types are never equal.
-            let compared = branched && text.contains("live.") && text_has(text, &["!=", "=="]);
+            // A provisional list may have a different type at apply, and lists of different types are never equal.
+            let compared = branched && text.contains("provisional.") && text_has(text, &["!=", "=="]);
             let fits = |a: &Value, b: &Value| convert(a, &b.ty()).is_ok_and(|a| loosely_equal(&a, b));
             let converted = || fits(&value, &known) || fits(&known, &value);
             let asked = text.contains("issensitive(") && (branched || text_has(text, &["try(", "for "]));

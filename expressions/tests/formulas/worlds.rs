@@ -71,7 +71,7 @@ fn call_twice(arguments: &[Value]) -> Result<Value, FunctionError> {
     }
 }
 
-/// The names `r` and `live`.
+/// The names `r` and `provisional`.
 pub struct PlanScope {
     roots: BTreeMap<&'static str, Value>,
     numbers: Numbers,
@@ -81,15 +81,15 @@ impl PlanScope {
     /// Creates a scope. If `known` is set, the results are known. Otherwise, they are as at plan.
     pub fn new(inputs: &Inputs, known: bool) -> PlanScope {
         let mut plain = Vec::new();
-        let mut live = Vec::new();
+        let mut provisional = Vec::new();
         for (at, (name, value)) in inputs {
             let value = if known { value.clone() } else { planned(*at, name, value) };
-            match name.strip_prefix("live.") {
-                Some(name) => live.push((name, value)),
+            match name.strip_prefix("provisional.") {
+                Some(name) => provisional.push((name, value)),
                 None => plain.push((*name, value)),
             }
         }
-        let roots = BTreeMap::from([("r", Value::object(plain)), ("live", Value::object(live))]);
+        let roots = BTreeMap::from([("r", Value::object(plain)), ("provisional", Value::object(provisional))]);
         PlanScope { roots, numbers: Numbers::default() }
     }
 }

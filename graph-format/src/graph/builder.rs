@@ -117,7 +117,7 @@ impl Drafts {
         id
     }
 
-    /// Changes a draft. A number without a draft is a bug of the caller, which [`Builder::finish`] reports.
+    /// Changes a draft. A number without a draft is a bug in the caller, which [`Builder::finish`] reports.
     fn change(&mut self, id: OperationId, change: impl FnOnce(&mut Draft)) {
         match self.rows.get_mut(id.0 as usize) {
             Some(Some(draft)) => change(draft),

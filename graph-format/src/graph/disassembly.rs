@@ -29,8 +29,8 @@ pub fn disassemble(graph: &ExecutionGraph) -> String {
     disassembled(graph, &Secrets::of(graph, None))
 }
 
-/// Like [`disassemble`], but hides attributes that are sensitive or write-only in these schemas too. If the schema of an
-/// object is missing, the whole object is hidden.
+/// Like [`disassemble`], but hides attributes that are sensitive or write-only in these schemas too. If the schema of
+/// an object is missing, the whole object is hidden.
 pub fn disassemble_with(graph: &ExecutionGraph, schemas: &BTreeMap<ProviderSource, ProviderSchema>) -> String {
     disassembled(graph, &Secrets::of(graph, Some(schemas)))
 }

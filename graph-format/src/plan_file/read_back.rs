@@ -1,8 +1,8 @@
 //! Types that decode the large records of a plan without keeping their elements. The writer uses these types to check
 //! its own records.
 //!
-//! The fields have the same order as in the records, because records are encoded by position. A record that cannot
-//! be read back is not written, so the first plan reveals a missing field.
+//! The fields have the same order as in the records, because records are encoded by position. A record that cannot be
+//! read back is not written, so the first plan reveals a missing field.
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -303,7 +303,7 @@ impl PlanReader {
     /// The operations of one shard. They are checked without the rest of the graph.
     ///
     /// # Errors
-    /// Returns an error if the section or the fragment is damaged.
+    /// Returns an error if there is no shard with this index, if the section is damaged, or if the fragment has flaws.
     pub fn fragment(&self, index: usize) -> Result<Fragment, PlanFileError> {
         let fragment = self.fragment_unverified(index)?;
         let flaws = verify_fragment(&fragment);
@@ -325,7 +325,7 @@ impl PlanReader {
     /// The part of the plan that the worker of one shard gets.
     ///
     /// # Errors
-    /// Returns an error if a section that the package needs is damaged.
+    /// Returns an error if [`PlanReader::fragment`] fails, or if another section that the package needs is damaged.
     pub fn package(&self, index: usize) -> Result<FragmentPackage, PlanFileError> {
         let fragment = self.fragment(index)?;
         let mut schemas = BTreeMap::new();

@@ -75,7 +75,7 @@ impl Value {
     }
 }
 
-/// Whether the value can be serialized. This check keeps ephemeral values out of all files.
+/// Checks that the value can be serialized. This check keeps ephemeral values out of all files.
 fn writable(value: &Value, ephemeral: bool, depth: usize) -> Result<(), Unwritable> {
     let (marks, kind) = value.open();
     let ephemeral = ephemeral || marks.is_ephemeral();
@@ -103,8 +103,8 @@ impl Serialize for Value {
     }
 }
 
-/// Whether the refinement of an unknown part permits only one value, so that the part would become that value.
-/// A writer never writes such parts. A reader refuses them, because a few bytes could stand for a thousand elements.
+/// Whether the refinement of an unknown part permits only one value, so that the part would become that value. A writer
+/// never writes such parts. A reader refuses them, because a few bytes could stand for a thousand elements.
 fn collapses(plain: &PlainValue) -> bool {
     match plain {
         PlainValue::Unknown(ty, refinement) => refinement.leaves_one_value(ty),

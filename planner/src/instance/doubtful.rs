@@ -1,7 +1,8 @@
 //! Instances in doubt: the outcome of their last operation is unknown.
 //!
-//! A plan that would touch such an object fails there, and nothing that depends on the object is planned. A plan that
-//! only reads, or whose selection leaves the object out, keeps the object as it is, with a warning.
+//! A plan that could change or import such an object fails at this object, and nothing that depends on the object is
+//! planned. Any other plan, and a plan whose selection leaves the object out, keeps the object as it is, with a
+//! warning.
 
 use weft_evaluator::glue::DesiredInstance;
 use weft_evaluator::selection::Selection;
@@ -16,7 +17,7 @@ use crate::whole::selecting::nothing;
 
 /// The effect of a doubt on the plan of its instance.
 enum Effect {
-    /// The plan would change or read the object, so it fails.
+    /// The plan could change or import the object, so planning the object fails.
     Stops,
     /// The plan keeps the object as it is in the state.
     Keeps,
@@ -27,7 +28,7 @@ impl Planner {
     /// doubt.
     ///
     /// # Errors
-    /// Returns an error if the plan would touch the object.
+    /// Returns an error if the plan could change or import the object.
     pub(crate) fn heed_doubt(&self, desired: &DesiredInstance) -> Result<Option<Value>, Problems> {
         let (address, facts) = (&desired.address, &self.facts);
         let Some(doubts) = facts.doubts.get(address) else { return Ok(None) };
@@ -44,7 +45,7 @@ impl Planner {
     /// Whether an unwanted instance is in doubt, so that this plan keeps it as it is.
     ///
     /// # Errors
-    /// Returns an error if the plan would touch the object.
+    /// Returns an error if the plan could change or import the object.
     pub(crate) fn heed_doubt_of_orphan(&self, address: &ResourceInstance) -> Result<bool, Problems> {
         let Some(doubts) = self.facts.doubts.get(address) else { return Ok(false) };
         match effect(&self.facts, address, false) {

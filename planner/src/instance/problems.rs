@@ -24,7 +24,7 @@ pub(super) fn type_change_unsupported(desired: &DesiredInstance, previous: &Reso
 /// The provider returned a null or partly unknown object of the new type.
 pub(super) fn type_change_incomplete(desired: &DesiredInstance) -> Diagnostic {
     let detail = format!(
-        "The provider did not return a complete object of the new type for {}. This is a defect of the provider.",
+        "The provider did not return a complete object of the new type for {}. This is a bug in the provider.",
         desired.address
     );
     type_change_failed(desired, detail)
@@ -37,7 +37,7 @@ pub(super) fn type_change_unusable(
     error: &dyn Display,
 ) -> Diagnostic {
     let detail =
-        format!("The provider converted {previous} to an invalid object: {error}. This is a defect of the provider.");
+        format!("The provider converted {previous} to an invalid object: {error}. This is a bug in the provider.");
     type_change_failed(desired, detail)
 }
 
@@ -50,7 +50,7 @@ fn type_change_failed(desired: &DesiredInstance, detail: String) -> Diagnostic {
 /// The provider returned an invalid data source: `what` is null, or partly unknown.
 pub(super) fn read_invalid(desired: &DesiredInstance, what: &str) -> Diagnostic {
     let address = &desired.address;
-    let detail = format!("The provider returned {what} for {address}. This is a defect of the provider.");
+    let detail = format!("The provider returned {what} for {address}. This is a bug in the provider.");
     Diagnostic::error(INVALID_OBJECT, detail).about(address.to_string()).at(desired.block.range.clone())
 }
 

@@ -18,8 +18,8 @@ impl Planner {
         let Orphan { address, provider: instance, reason, is_selected } = orphan;
         if address.resource.mode != ResourceMode::Managed {
             if is_selected && !self.facts.destroys_unread() {
-                // Readers see no object. In destroy plans, there are two exceptions: orphans outside the selection
-                // stay in the prior state, and if the plan does not refresh, all orphans stay in the prior state.
+                // Readers see no object. In destroy plans, there are two exceptions: orphans outside the selection stay
+                // in the prior state, and if the plan does not refresh, all orphans stay in the prior state.
                 self.found().refreshed.insert(address.clone(), Prior::gone());
             }
             self.note_record(&address, None, &instance);

@@ -32,7 +32,7 @@ pub(crate) fn stored_object_unreadable(address: &ResourceInstance) -> Diagnostic
 /// The provider returned a partly unknown object when a stored object was read.
 pub(super) fn refreshed_unknown(address: &str) -> Diagnostic {
     let detail = format!(
-        "The provider returned unknown values for {address}. This is a defect of the provider; please report it to the \
+        "The provider returned unknown values for {address}. This is a bug in the provider; please report it to the \
          developers of the provider."
     );
     Diagnostic::error(INVALID_OBJECT, detail).about(address)

@@ -36,7 +36,7 @@ pub struct Statement {
     pub range: SourceRange,
 }
 
-/// Whether a resource or a module call has `count` or `for_each`, as far as implied moves depend on it.
+/// The kind of keys of a resource or a module call, as far as implied moves depend on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyKind {
     /// Without `count` and `for_each`.
@@ -49,9 +49,9 @@ pub enum KeyKind {
 
 /// Questions about the configuration.
 pub trait Shape {
-    /// Whether a resource has `count` or `for_each`.
+    /// The kind of keys of a resource.
     fn resource(&self, config: &ConfigResource) -> KeyKind;
-    /// Whether the call of a module has `count` or `for_each`.
+    /// The kind of keys of a called module.
     fn module(&self, module: &Module) -> KeyKind;
 }
 

@@ -231,9 +231,9 @@ impl DeleteOrder {
     }
 
     /// Preferred waits between deletes and the changes of the dependencies of the deleted objects. A delete comes
-    /// before these changes. The exception is the delete of a create-first object, which comes after these changes.
-    /// They include the waits between deletes with different provider configurations. A provider may be configured from
-    /// a changed object, so the waits can make cycles. That is why they are only preferred.
+    /// before these changes. The exception is the delete of a create-first object, which comes after these changes. The
+    /// result includes the waits between deletes with different provider configurations. A provider may be configured
+    /// from a changed object, so the waits can make cycles. That is why they are only preferred.
     pub(crate) fn preferred(&self) -> Vec<Wait> {
         let [_, mut waits] = self.between_deletes();
         let mut made: FxHashMap<(ConfigResource, Option<&ModuleInstance>), Vec<&[OperationId]>> = FxHashMap::default();

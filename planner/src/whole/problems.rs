@@ -49,8 +49,8 @@ pub(super) fn moves_blocked(blocked: &[(ResourceInstance, ResourceInstance)]) ->
         format!(
             "These objects could not be moved, because another object already has the new address:{}\n\nAll these \
              objects keep their addresses. The plan destroys the objects whose address the configuration does not \
-             declare. To prevent that, remove these objects from the state with weft state rm, or move them to another \
-             address with weft state mv.",
+             declare. To prevent that, remove these objects from the state with \"weft state rm\", or move them to \
+             another address with \"weft state mv\".",
             pairs.concat()
         ),
     )

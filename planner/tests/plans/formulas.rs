@@ -6,10 +6,10 @@
 //!    `rule_1_origins_wait_references_are_stored`; (E) `each_leaf_waits_for_its_own_operation`.
 //! 2. Named values are strict: `rule_2_named_values_are_strict`, `rule_2_infallible_values_are_inlined`;
 //!    (E) `a_skipped_operation_is_not_caught_by_try`.
-//! 3. Known planned values of legacy providers may still change at apply: (E) `a_live_value_is_never_folded`; the
-//!    recorded cases with the provider `oldlab`.
+//! 3. Known planned values of legacy providers may still change at apply: (E) `a_provisional_value_is_never_folded`;
+//!    the recorded cases with the provider `oldlab`.
 //! 4. A value with a formula is symbolic, even if it is known: `rule_4_ephemeral_values_are_inputs`;
-//!    (E) `a_live_value_is_never_folded`.
+//!    (E) `a_provisional_value_is_never_folded`.
 //! 5. The operation that provides a value is not always the one to wait for:
 //!    `rule_5_readers_wait_for_the_settled_operation`, `rule_5_first_operation_waits_for_the_whole_block`.
 //! 6. Containers carry formulas and origins: `rule_6_no_path_through_a_set`;

@@ -87,11 +87,11 @@ pub(super) fn unknown_backend(backend: &str) -> ProviderDiagnostic {
         .at(attribute("backend"))
 }
 
-/// OpenTofu has the backend, but Weft does not.
+/// OpenTofu can read states in this backend, but this build of Weft cannot.
 pub(super) fn backend_unsupported(backend: &str) -> ProviderDiagnostic {
     ProviderDiagnostic::error(
         "Backend not supported yet",
-        format!("This version of Weft can read only state in a backend of type \"local\", not {backend:?}."),
+        format!("This build of Weft cannot read states in a backend of type {backend:?}."),
     )
     .at(attribute("backend"))
 }

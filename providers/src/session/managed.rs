@@ -127,8 +127,7 @@ impl ProviderSession {
         })
     }
 
-    /// Applies a change. After an error, unless [`CallError::was_not_sent`], it is unknown whether the change was
-    /// made.
+    /// Applies a change. After an error, unless [`CallError::was_not_sent`], it is unknown whether the change was made.
     pub async fn apply_resource_change(&self, request: ApplyRequest) -> Result<Reply<AppliedChange>, CallError> {
         const METHOD: &str = "ApplyResourceChange";
         let name = &request.type_name;

@@ -109,7 +109,10 @@ impl Writer {
         self.shared.sink.gathers()
     }
 
-    /// Whether the journal still accepts lines.
+    /// Checks that the journal still accepts lines.
+    ///
+    /// # Errors
+    /// Returns the error that closed the journal.
     pub(super) fn check(&self) -> Result<(), StoreError> {
         match &self.queue().closed {
             Some(error) => Err(error.clone()),

@@ -113,8 +113,9 @@ impl Dialer {
         Ok((line, view))
     }
 
-    /// What the Sentinels know now, or `None` if the address has no Sentinels. Asks only one Sentinel, so that a
-    /// failure is quick. After a failure, the next call asks another Sentinel.
+    /// What the first Sentinel that responds knows now, or `None` if the address has no Sentinels. Waits at most
+    /// [`PROBE_TIMEOUT`] for all of them together, so that a failure is quick. After a timeout, the next call begins
+    /// with another Sentinel.
     pub(super) async fn sentinel_view(&self) -> Result<Option<SentinelView>, Trouble> {
         if !self.has_sentinels() {
             return Ok(None);

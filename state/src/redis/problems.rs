@@ -242,7 +242,7 @@ pub(super) fn run_damage(damage: &RunDamage) -> String {
         }
         RunDamage::Strays => "the objects of superseded attempts are not those that its journal names".to_owned(),
         RunDamage::Count { what, counted, found } => {
-            format!("its header counts {counted} operations that are {what}, but there are {found}")
+            format!("the number of operations that are {what} is {counted} in its header, but {found} in its records")
         }
     }
 }

@@ -99,7 +99,7 @@ pub(super) fn wanted(
     // considers dead may be the new master. So without a quorum of Sentinels, all replicas count.
     let counted: Vec<&SeenReplica> = replicas.iter().filter(|replica| replica.up || !quorum).collect();
     let connected = usize::try_from(facts.connected).unwrap_or(usize::MAX);
-    // The server knows a new replica some seconds before the Sentinels do.
+    // The server knows a new replica a few seconds before the Sentinels do.
     let promotable = counted.iter().any(|replica| replica.promotable) || connected > replicas.len();
     let number = if promotable { counted.len().max(connected) } else { 0 };
     Ok(u32::try_from(number).unwrap_or(u32::MAX).max(declared.unwrap_or_default()))

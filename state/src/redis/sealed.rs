@@ -30,7 +30,7 @@ impl RecordSeal {
         RecordSeal { sealing, workspace, place }
     }
 
-    /// Derives the key in advance, which takes some tenths of a second, so that no step has to wait for it.
+    /// Derives the key in advance, which takes a few tenths of a second, so that no step has to wait for it.
     ///
     /// # Errors
     /// Returns an error if the key is unavailable.
@@ -137,7 +137,7 @@ impl RecordSeal {
     }
 }
 
-/// The number of records that are resealed by one edit. Such an edit blocks the server for some milliseconds.
+/// The number of records that are resealed by one edit. Such an edit blocks the server for a few milliseconds.
 const RESEALED_AT_ONCE: usize = 500;
 
 /// Writes that only store these records again, sealed as the settings now require, up to the maximum for one edit.

@@ -24,7 +24,7 @@ pub(super) fn listed(names: impl IntoIterator<Item = String>) -> String {
     if more > 0 { format!("{list} and {more} more") } else { list }
 }
 
-/// The store is empty, and the write-ahead files of this machine have a part of its former state only. `serial` is the
+/// The store is empty, and the write-ahead files of this machine have only a part of its former state. `serial` is the
 /// serial of the former state at the beginning of a run. `files` has the run and the path of each file.
 pub(super) fn emptied(place: String, serial: u64, files: &[(&RunId, String)]) -> StoreError {
     let files = listed(files.iter().map(|(run, path)| format!("{path} (run {run})")));

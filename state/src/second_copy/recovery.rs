@@ -114,7 +114,7 @@ async fn lease(
 pub(super) fn lost_words(file: &TermFile, lines: u64) -> String {
     let Tip { lines: known, .. } = file.tip();
     let objects = file.begun_after(lines);
-    let mut words = format!("its journal had {known} lines, and {lines} of them are left");
+    let mut words = format!("its journal had {known} lines, and the store still has {lines} of them");
     if !objects.is_empty() {
         words.push_str(&format!("; the lost lines include calls for these objects: {}", listed(objects)));
     }

@@ -127,9 +127,10 @@ impl TermFile {
         open.into_values().collect()
     }
 
-    /// The part of the file that this state lacks. If the state does not have the last record of an instance in the
-    /// file, that record is included, provided that the state has the record from before the run, or an earlier record
-    /// of the run. Outputs and check results are included unless an instance was changed outside of the run.
+    /// The part of the file that this state lacks. The last record of an instance is included if the state still has an
+    /// earlier one: a record of this run, or the record from before the run. If the state has neither the last record
+    /// nor an earlier one, something else has changed the instance, and its address is in `changed`. Outputs and check
+    /// results are included only if `changed` is empty.
     pub(super) fn additions(&self, state: &Snapshot) -> Additions {
         let bases = self.bases();
         let mut written: BTreeMap<&str, Vec<Option<&InstanceRecord>>> = BTreeMap::new();

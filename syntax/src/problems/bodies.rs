@@ -53,7 +53,7 @@ pub(crate) fn no_newline_after_argument() -> Diagnostic {
 
 /// A second definition of an argument. The first definition is on line `line`.
 pub(crate) fn duplicate_argument(name: &str, line: u32) -> Diagnostic {
-    let detail = format!("The argument \"{name}\" is already set in line {line}. It can be set only once.");
+    let detail = format!("The argument \"{name}\" is already set on line {line}. It can be set only once.");
     Diagnostic::error("Attribute redefined", detail)
 }
 

@@ -201,6 +201,6 @@ fn set_twice(name: &str, first: &SourceRange) -> String {
 
 /// A block without one of its labels.
 pub(crate) fn no_label(label: &str, block_type: &str) -> Diagnostic {
-    let detail = format!("A property is expected here whose name is the {label} of a {block_type:?} block.");
+    let detail = format!("A {block_type:?} block needs a {label} here, as the name of a property.");
     Diagnostic::error("Missing block label", detail)
 }

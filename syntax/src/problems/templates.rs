@@ -55,7 +55,7 @@ pub(crate) fn more_in_directive(word: &str) -> Diagnostic {
 
 /// The end of a template with an open directive. `word` is `if` or `for`, and the directive is on line `line`.
 pub(crate) fn open_directive(word: &str, line: u32) -> Diagnostic {
-    let detail = format!("The {word} directive in line {line} has no end{word} directive.");
+    let detail = format!("The {word} directive on line {line} has no end{word} directive.");
     Diagnostic::error("Unexpected end of template", detail)
 }
 
@@ -72,7 +72,7 @@ pub(crate) fn else_in_for() -> Diagnostic {
 /// An end marker that does not match the open directive. The open directive is on line `line` and must end with
 /// `required`.
 pub(crate) fn wrong_end(word: &str, line: u32, required: &str) -> Diagnostic {
-    let detail = format!("The directive in line {line} is still open. End it with {required} first.");
+    let detail = format!("The directive on line {line} is still open. End it with {required} first.");
     Diagnostic::error(format!("Unexpected {word} directive"), detail)
 }
 

@@ -22,8 +22,8 @@ const NOISE: usize = 64;
 pub struct Flood {
     /// The address of the server.
     pub target: SocketAddr,
-    /// The address from which the connections come. `None` for the one that the system chooses. A coordinator limits the
-    /// handshakes of each address.
+    /// The address from which the connections come. `None` for the one that the system chooses. A coordinator limits
+    /// the handshakes of each address.
     pub source: Option<IpAddr>,
     /// How long the flood lasts.
     pub length: Duration,

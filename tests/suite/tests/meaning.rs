@@ -36,8 +36,8 @@ fn is_compared(before: &str, after: &str) -> bool {
     ["==", "!="].iter().any(|operator| after.starts_with(operator) || before.ends_with(operator))
 }
 
-/// Whether the summary is the subject of `match` or `matches!`, or part of a tuple that is the subject. The argument of a
-/// function in the subject does not count: the function may look up a code.
+/// Whether the summary is the subject of `match` or `matches!`, or part of a tuple that is the subject. The argument of
+/// a function in the subject does not count: the function may look up a code.
 fn is_matched(before: &str, after: &str) -> bool {
     let subject = before.rfind("match ").map(|at| &before[at + "match ".len()..]);
     let is_subject = subject.is_some_and(|text| !text.contains(['{', '}', ';']) && !has_call(text));

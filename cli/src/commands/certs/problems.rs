@@ -8,12 +8,15 @@ use weft_identity::Role;
 
 /// `certs init` takes no arguments.
 pub fn no_arguments() -> Diagnostic {
-    Diagnostic::error("Unexpected argument", "weft certs init takes options only. See weft certs init -help.")
+    Diagnostic::error("Unexpected argument", "\"weft certs init\" takes options only. See \"weft certs init -help\".")
 }
 
 /// `certs issue` takes one name.
 pub fn one_name() -> Diagnostic {
-    Diagnostic::error("Name expected", "weft certs issue takes one name, such as: weft certs issue alice -role apply")
+    Diagnostic::error(
+        "Name expected",
+        "\"weft certs issue\" takes one name, such as: weft certs issue alice -role apply",
+    )
 }
 
 /// The role does not exist.
@@ -46,7 +49,7 @@ pub fn no_authority(path: &Path, error: &dyn Display) -> Diagnostic {
     Diagnostic::error(
         "No certificate authority",
         format!(
-            "{}: {error}. Make an authority with weft certs init, or name its directory with -dir.",
+            "{}: {error}. Make an authority with \"weft certs init\", or name its directory with -dir.",
             path.display()
         ),
     )

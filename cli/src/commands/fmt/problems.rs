@@ -15,7 +15,7 @@ pub fn other_kind_of_file(path: &Path) -> Diagnostic {
     Diagnostic::error(
         "Invalid file extension",
         format!(
-            "Only .tf, .tofu, .tfvars, .tftest.hcl and .tofutest.hcl files can be processed with weft fmt. {} is none of \
+            "\"weft fmt\" can process only .tf, .tofu, .tfvars, .tftest.hcl and .tofutest.hcl files. {} is none of \
              these.",
             path.display()
         ),

@@ -58,7 +58,7 @@ pub fn copy_not_confirmed() -> Diagnostic {
 
 /// The module of `-from-module` cannot be copied.
 pub fn module_not_copied(text: &str, error: &dyn Display) -> Diagnostic {
-    Diagnostic::error("Failed to copy root module", format!("The module {text}: {error}."))
+    Diagnostic::error("Failed to copy root module", format!("The module {text} cannot be copied: {error}."))
 }
 
 /// `-from-module` was given in a directory with a configuration.

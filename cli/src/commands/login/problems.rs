@@ -60,7 +60,10 @@ pub fn no_grant(host: &Host) -> Diagnostic {
 pub fn no_tokens(host: &Host, error: &dyn Display) -> Diagnostic {
     Diagnostic::error(
         "Host does not support OpenTofu tokens API",
-        format!("{host} does not let users create tokens for the command line: {error}."),
+        format!(
+            "{host} does not let users create tokens for the command line: {error}. Instead, set the variable \
+             TF_TOKEN_HOST to a token, where HOST is the name of the host with underscores for dots."
+        ),
     )
 }
 

@@ -229,7 +229,8 @@ impl<'i, 'a> Desk<'i, 'a> {
     /// the results of their look-ups.
     ///
     /// # Errors
-    /// Returns an error if the run cannot be resumed.
+    /// Returns an error if the run cannot be resumed, if the coordinator refuses the request, or if the doubts or the
+    /// state cannot be read.
     pub(super) async fn look_up(&mut self) -> Result<Vec<OpenDoubt>, Vec<Diagnostic>> {
         let (mut by_name, mut by_number) = (BTreeMap::new(), BTreeMap::new());
         match &mut self.site {

@@ -117,8 +117,8 @@ pub fn nothing_settled(run: &RunId, left: usize) -> Diagnostic {
     Diagnostic::error(
         "Operations still in doubt",
         format!(
-            "{left} {noun} of run {run} {verb} in doubt. Use one of the commands that weft runs settle {run} lists, or \
-             write the decisions into a file and use weft runs settle -resolutions=FILE."
+            "{left} {noun} of run {run} {verb} in doubt. Use one of the commands that \"weft runs settle {run}\" \
+             lists, or write the decisions into a file and use \"weft runs settle -resolutions=FILE\"."
         ),
     )
 }

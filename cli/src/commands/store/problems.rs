@@ -3,6 +3,8 @@
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_state::{StoreProblem, WaitingFile};
 
+use crate::render::counted::counted;
+
 /// The command takes no arguments.
 pub fn no_arguments() -> Diagnostic {
     Diagnostic::error("Too many command line arguments", "This command takes options only.")
@@ -31,7 +33,8 @@ pub fn restorable(what: String, copy: &str) -> StoreProblem {
 /// An empty store has yet to adopt the results in a write-ahead file. `copy` is the place of a copy of the state.
 pub fn emptied(file: &WaitingFile, copy: Option<&str>) -> StoreProblem {
     let WaitingFile { path, run, objects, .. } = file;
-    let what = format!("the store is empty, but this file has results of run {run} for {} objects", objects.len());
+    let objects = counted(objects.len(), "object");
+    let what = format!("the store is empty, but this file has results of run {run} for {objects}");
     let way_out = match (file.alive, copy, file.missing) {
         (true, _, _) => {
             "The process of this run is alive. Wait until it has added these results or has ended".to_owned()

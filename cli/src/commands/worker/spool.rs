@@ -9,6 +9,7 @@ use weft_sealing::{Sealing, TargetName};
 
 use crate::command::Invocation;
 use crate::commands::problems;
+use crate::render::counted::counted;
 
 /// The directory in the data directory, beside the write-ahead files of coordinators.
 const FOLDER: &str = "weft";
@@ -60,10 +61,8 @@ pub fn open(
                 invocation.view.diagnostics(&[problems::outdated_results(found.outdated, &path)]);
             }
             if !found.results.is_empty() {
-                let count = found.results.len();
-                invocation
-                    .view
-                    .line(&format!("{} has {count} results that no coordinator has accepted", path.display()));
+                let results = counted(found.results.len(), "result");
+                invocation.view.line(&format!("{} has {results} that no coordinator has accepted", path.display()));
             }
             Ok(Some((WorkerSpool { place: Arc::new(spool), results: found.results }, path)))
         }

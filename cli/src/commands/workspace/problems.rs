@@ -61,7 +61,8 @@ pub fn unknown_workspace_message(name: &str) -> String {
 
 /// The directory of a workspace cannot be created.
 pub fn workspace_not_created(path: &Path, error: &dyn Display) -> Diagnostic {
-    Diagnostic::error("Cannot create workspace", format!("{}: {error}.", path.display()))
+    let detail = format!("The directory {} cannot be created: {error}.", path.display());
+    Diagnostic::error("Cannot create workspace", detail)
 }
 
 /// A workspace with this name already exists.

@@ -3,6 +3,8 @@
 use indexmap::IndexMap;
 use weft_graph_format::diagnostic::{Diagnostic, Severity};
 
+use crate::render::counted::counted;
+
 /// Returns the diagnostics in their order. `warnings` and `errors` select the severities to consolidate. If several
 /// consolidated diagnostics have the same summary, only the first one remains. Its detail gives the number of the
 /// omitted ones.
@@ -24,8 +26,8 @@ pub fn consolidated(problems: &[Diagnostic], warnings: bool, errors: bool) -> Ve
                     Severity::Warning => "warning",
                     Severity::Error => "error",
                 };
-                let s = if others == 1 { "" } else { "s" };
-                problem.detail = format!("{}\n\n(and {others} more similar {kind}{s} elsewhere)", problem.detail);
+                let more = counted(others, &format!("more similar {kind}"));
+                problem.detail = format!("{}\n\n(and {more} elsewhere)", problem.detail);
             }
             problem
         })

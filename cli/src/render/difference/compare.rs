@@ -232,8 +232,8 @@ fn content(value: &Value) -> Option<JsonKind> {
     })
 }
 
-/// Compares two values by their own types: values of the type `any`, and values that do not fit the schema. As
-/// recorded from OpenTofu, parts of such values are never shown as the reason of a replacement.
+/// Compares two values by their own types: values of the type `any`, and values that do not fit the schema. As recorded
+/// from OpenTofu, parts of such values are never shown as the reason of a replacement.
 fn by_content(pair: Pair<'_>) -> DifferenceNode {
     let reasons = &Reasons::default();
     let Pair { before, after } = pair.present();

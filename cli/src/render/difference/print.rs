@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use smol_str::SmolStr;
 
+use super::super::counted::counted;
 use super::super::quoting::{attribute_name, quoted};
 use super::super::style::Style;
 use super::text::{self, TextForm};
@@ -80,8 +81,8 @@ impl Printing {
     }
 
     fn hidden_line(&self, level: usize, what: &str, count: usize) -> String {
-        let s = if count == 1 { "" } else { "s" };
-        let words = self.style.paint("90", &format!("# ({count} unchanged {what}{s} hidden)"));
+        let hidden = counted(count, &format!("unchanged {what}"));
+        let words = self.style.paint("90", &format!("# ({hidden} hidden)"));
         format!("{}{words}\n", self.lead(level, Effect::Same))
     }
 

@@ -6,7 +6,7 @@ use std::fmt::Write;
 use weft_graph_format::value::{Kind, Value};
 
 /// The maximum number of comparisons for the longest common subsequence. The table needs four bytes for each
-/// comparison. Lists that need more comparisons (lists with some thousands of changed elements) are paired by position.
+/// comparison. Lists that need more comparisons (lists with thousands of changed elements) are paired by position.
 const MOST_COMPARISONS: usize = 4_000_000;
 
 /// An element of the old list, the new list, or both. The numbers are positions in the lists.

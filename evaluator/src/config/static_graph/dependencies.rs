@@ -49,9 +49,9 @@ impl StaticGraph {
         found
     }
 
-    /// Adds the resources that the data sources and ephemeral objects of a module and of its descendants wait for.
-    /// `calls` contains the resources that all of these objects wait for, because of a `depends_on` of the call of the
-    /// module or of a call around it.
+    /// Adds the entries of [`Dependencies::awaited`] for a module and its descendants. `calls` contains the resources
+    /// that all data sources and ephemeral objects of the module wait for, because the call of the module, or of a
+    /// module around it, has a `depends_on`.
     fn add_awaited(
         &self,
         module: &CompiledModule,

@@ -2,8 +2,8 @@
 
 use super::decode_implied;
 
-/// Whether two JSON texts have the same content. `compact` has no space between its parts. Texts that cannot be read count
-/// as equal.
+/// Whether two JSON texts have the same content. `compact` has no space between its parts. Texts that cannot be read
+/// count as equal.
 pub fn same(text: &str, compact: &str) -> bool {
     let mut in_string = false;
     let mut escaped = false;

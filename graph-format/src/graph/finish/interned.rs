@@ -213,8 +213,8 @@ impl Interned {
         Ok(live)
     }
 
-    /// For each row, the operation that uses it ([`SEVERAL`] if there is more than one), and whether an operation
-    /// that uses the row may skip it.
+    /// For each row, the operation that uses it ([`SEVERAL`] if there is more than one), and whether an operation that
+    /// uses the row may skip it.
     fn users(&self, operations: &[Drafted]) -> (Vec<u32>, Vec<bool>) {
         let mut owner = vec![NOBODY; self.rows.len()];
         let mut spared = vec![false; self.rows.len()];

@@ -113,8 +113,8 @@ impl Finish {
         }
     }
 
-    /// Adds to each shard copies of the operations that the shard reads and whose results are never stored. Drops the
-    /// originals. Adds to `reads` what each copy reads.
+    /// Adds to each shard copies of the operations that the shard reads and whose results are never stored, with the
+    /// operations that close the copies. Marks the originals as dropped. Adds to `reads` what each copy reads.
     pub(super) fn localise(&mut self, reads: &mut Vec<Vec<u32>>) {
         if !self.operations.iter().any(|drafted| drafted.operation.is_live()) {
             return;

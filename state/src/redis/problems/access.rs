@@ -263,11 +263,14 @@ pub(in crate::redis) fn replicas(place: &str, fault: ReplicaFault) -> StoreError
              Sentinels in the address, so that each write waits for the replicas: \
              redis+sentinel://HOST,HOST/MASTER/DB?state=NAME"
         ),
-        ReplicaFault::Undeclared(connected) => format!(
-            "{place}: the server has {connected} replicas. A replica that takes over automatically may lack the last \
-             writes. Add replicas={connected} to the address, so that each write waits for these replicas. If no \
-             replica ever takes over automatically, add replicas=0"
-        ),
+        ReplicaFault::Undeclared(connected) => {
+            let noun = if connected == 1 { "replica" } else { "replicas" };
+            format!(
+                "{place}: the server has {connected} {noun}. A replica that takes over automatically may lack the last \
+                 writes. Add replicas={connected} to the address, so that each write waits for replicas. If no replica \
+                 ever takes over automatically, add replicas=0"
+            )
+        }
     })
 }
 

@@ -1,5 +1,5 @@
-//! `simcloud`: serves a simulated cloud, installs its provider plugin, shows the content of a running cloud, and floods a
-//! server with connections.
+//! `simcloud`: serves a simulated cloud, installs its provider plugin, shows the content of a running cloud, and floods
+//! a server with connections.
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};

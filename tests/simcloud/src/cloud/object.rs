@@ -176,8 +176,8 @@ impl Object {
         self.attributes.get(attribute).and_then(Json::as_str).unwrap_or_default()
     }
 
-    /// The object as clients see it: `id`, `region`, `token` and the attributes, flat. It does not contain the kind:
-    /// a field for the kind would be named `type`, and DNS records have an attribute of this name.
+    /// The object as clients see it: `id`, `region`, `token` and the attributes, flat. It does not contain the kind: a
+    /// field for the kind would be named `type`, and DNS records have an attribute of this name.
     pub fn to_json(&self) -> Json {
         let mut flat = Map::new();
         flat.insert("id".to_owned(), json!(self.id));
