@@ -263,8 +263,12 @@ impl Glue for Planner {
         if !self.kind().opens_check(&check) || self.evaluated().gaps.reach(&check.condition.to_formula()) {
             return None;
         }
-        let reads = [check.waits, check.condition.deep_origin(), check.message.deep_origin()];
-        let message = check.message.to_formula();
+        let (condition, given) = match self.kind().settled_check(&check) {
+            Some((condition, message)) => (condition, message),
+            None => (check.condition, check.message),
+        };
+        let reads = [check.waits, condition.deep_origin(), given.deep_origin()];
+        let message = given.to_formula();
         let message = match &check.rule {
             // Apply does not know the rules, so the message contains the source range.
             Some(rule) => {
@@ -279,7 +283,7 @@ impl Glue for Planner {
             result,
             address: check.address,
             kind: check.kind,
-            condition: check.condition.to_formula(),
+            condition: condition.to_formula(),
             message,
             range: check.range,
             waits: Origin::union(reads.into_iter().flatten()),

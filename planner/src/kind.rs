@@ -60,6 +60,11 @@ pub(crate) trait KindOfPlan: Send + Sync {
         true
     }
 
+    /// The condition of a check and its message, if apply cannot compute more of them than the plan.
+    fn settled_check(&self, _: &OpenCheck) -> Option<(Value, Value)> {
+        None
+    }
+
     /// Plans an unwanted object after it was read.
     async fn plan_orphan(&self, planner: &Planner, of: Unwanted<'_>) -> Result<(), Problems> {
         warn_of_forgetting(planner, &of);

@@ -14,7 +14,7 @@ use crate::facts::Facts;
 use crate::inputs::PlanKind;
 use crate::instance::leaving::Unwanted;
 use crate::planner::Planner;
-use crate::prior::{Prior, with_schema_marks};
+use crate::prior::{Prior, with_schema_marks, without_provenance};
 use crate::problems::Problems;
 
 /// The refresh-only kind.
@@ -60,6 +60,19 @@ impl KindOfPlan for RefreshOnly {
     /// Returns `false` for unknown conditions: without creates, they stay unknown.
     fn opens_check(&self, check: &OpenCheck) -> bool {
         check.condition.is_known()
+    }
+
+    /// The known condition. Without creates, a message that is unknown in part stays so, and an empty message takes its
+    /// place. The plan must not contain ephemeral values.
+    fn settled_check(&self, check: &OpenCheck) -> Option<(Value, Value)> {
+        if check.condition.deep().ephemeral || check.message.deep().ephemeral {
+            return None;
+        }
+        let message = match check.message.is_wholly_known() {
+            true => without_provenance(&check.message),
+            false => Value::string(""),
+        };
+        Some((without_provenance(&check.condition), message))
     }
 
     async fn plan_orphan(&self, planner: &Planner, of: Unwanted<'_>) -> Result<(), Problems> {
