@@ -163,14 +163,12 @@ impl Indexing<'_> {
     }
 
     /// The type of the element at a converted key, as far as the collection's type determines it. Dynamic otherwise.
+    /// As in OpenTofu, the type of an unknown object does not determine it.
     fn open_type(&self, ty: &Type, key: &Value) -> Type {
         let found = match ty {
             Type::List(element) | Type::Map(element) => Some((**element).clone()),
             Type::Tuple(items) if !self.collection.is_known() => {
                 key.as_number().and_then(Number::to_usize).and_then(|i| items.get(i).cloned())
-            }
-            Type::Object(object) if !self.collection.is_known() => {
-                key.as_str().and_then(|name| object.attributes.get(name).cloned())
             }
             _ => None,
         };
@@ -206,14 +204,12 @@ fn key_type(ty: &Type) -> Result<Option<Type>, Problem> {
 }
 
 /// Checks a key against a collection whose type is known but whose value is not. Reports keys that no value of the type
-/// can have. As in OpenTofu, a missing attribute of an object is not reported until the value of the object is known.
+/// can have. As in OpenTofu, a missing attribute of an object and an index that no list has are not reported until the
+/// collection is known.
 fn check_against_type(ty: &Type, key: &Value) -> Result<(), Problem> {
     match (ty, key.as_number()) {
         (Type::Tuple(items), Some(number)) if number.to_usize().is_none_or(|i| i >= items.len()) => {
             Err(problems::missing_position(number, items.len()))
-        }
-        (Type::List(_), Some(number)) if number.signum() < 0 || !number.is_integer() => {
-            Err(problems::missing_position(number, usize::MAX))
         }
         _ => Ok(()),
     }

@@ -7,9 +7,10 @@ use crate::access::Problem;
 use crate::convert::{Safety, convert, unify};
 use crate::problems::conditionals as problems;
 
-/// The type that both results are converted to. An untyped null takes the type of the other result.
+/// The type that both results are converted to. An untyped null takes the type of the other result, unless the null is
+/// marked.
 pub fn result_type(yes: &Value, no: &Value) -> Result<Type, Problem> {
-    let untyped_null = |v: &Value| v.is_null() && v.ty() == Type::Dynamic;
+    let untyped_null = |v: &Value| v.is_null() && v.ty() == Type::Dynamic && v.marks().is_empty();
     if untyped_null(yes) {
         return Ok(no.ty());
     }
@@ -25,7 +26,23 @@ pub fn result_type(yes: &Value, no: &Value) -> Result<Type, Problem> {
 
 /// Converts a chosen result to the common type. `which` is `true` or `false`.
 pub fn convert_result(value: &Value, ty: &Type, which: &str) -> Result<Value, Problem> {
+    if lacks_one_type(&value.ty(), ty) {
+        return Err(problems::parts_differ(which, ty));
+    }
     convert(value, ty).map_err(|error| problems::unsuitable_result(which, &error))
+}
+
+/// Whether a tuple or object has parts of different types, and becomes a list or map whose element type is open. Like
+/// OpenTofu, a conditional does not look for a common type of the parts then.
+fn lacks_one_type(have: &Type, want: &Type) -> bool {
+    let parts: Vec<&Type> = match (have, want) {
+        (Type::Tuple(parts), Type::List(element)) if **element == Type::Dynamic => parts.iter().collect(),
+        (Type::Object(object), Type::Map(element)) if **element == Type::Dynamic => {
+            object.attributes.values().collect()
+        }
+        _ => return false,
+    };
+    parts.windows(2).any(|pair| pair[0] != pair[1])
 }
 
 /// The condition as a boolean, known or unknown. As in OpenTofu, the type of an unknown condition is not checked.

@@ -104,10 +104,6 @@ struct Evaluator<'s> {
     /// The elements of the surrounding splats, innermost last.
     elements: Vec<(ExprId, Value)>,
     diagnostics: Vec<Diagnostic>,
-    /// The number of errors so far that might not occur again at apply, because they come from unknown types or values.
-    /// After such an error, the plan does not know the result of `try` or `can`. Errors of provisional values are not
-    /// counted, since a plan treats provisional values as known.
-    reopened: u64,
     /// The number of steps, including those of the expression around a template. See [`limits`].
     steps: u64,
     /// The error that ends the evaluation after too many steps.
@@ -123,7 +119,6 @@ impl<'s> Evaluator<'s> {
             variables: Vec::new(),
             elements: Vec::new(),
             diagnostics: Vec::new(),
-            reopened: 0,
             steps,
             exhausted: None,
         }
@@ -198,13 +193,6 @@ impl<'s> Evaluator<'s> {
         let failure = self.fail(problem, subject, id);
         let open = operands.iter().any(|operand| operand.deep().provisional || crate::convert::is_open(operand));
         if open && !operands.iter().any(fails_for_certain) { self.open_failure(id, operands, op) } else { failure }
-    }
-
-    /// Records that an error over these operands may not occur at apply.
-    fn note_reopened(&mut self, operands: &[Value]) {
-        if !operands.iter().any(|operand| operand.deep().provisional) {
-            self.reopened = self.reopened.saturating_add(1);
-        }
     }
 
     /// The value of an operation with a failed operand.

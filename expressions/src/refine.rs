@@ -76,10 +76,10 @@ pub fn length_bounds(value: &Value) -> (u64, Option<u64>) {
             _ => (unknown.refinement.length_min, unknown.refinement.length_max),
         },
         Kind::Set(set) => {
-            let known = set.items().iter().filter(|item| item.is_wholly_known()).count() as u64;
-            let all = set.len() as u64;
             // Unknown elements may turn out to be equal to each other or to a known element, but the set is not empty.
-            if known == all { (all, Some(all)) } else { (known.max(1), Some(all)) }
+            // As in OpenTofu, the number of different known elements does not count.
+            let all = set.len() as u64;
+            (if value.is_wholly_known() { all } else { all.min(1) }, Some(all))
         }
         Kind::List(items) | Kind::Tuple(items) => (items.len() as u64, Some(items.len() as u64)),
         Kind::Map(fields) | Kind::Object(fields) => (fields.len() as u64, Some(fields.len() as u64)),
@@ -101,7 +101,7 @@ pub fn either(yes: &Value, no: &Value, ty: &Type) -> Value {
         known.min = outer(bound(yes, false), bound(no, false), |a, b| a < b);
         known.max = outer(bound(yes, true), bound(no, true), |a, b| a > b);
     } else if yes_type.is_collection() && yes_type == no_type {
-        let ((yes_low, yes_high), (no_low, no_high)) = (length_bounds(yes), length_bounds(no));
+        let ((yes_low, yes_high), (no_low, no_high)) = (range_of_length(yes), range_of_length(no));
         known.length_min = yes_low.min(no_low);
         known.length_max = yes_high.zip(no_high).map(|(a, b)| a.max(b));
         if yes.is_null() || no.is_null() {
@@ -113,6 +113,14 @@ pub fn either(yes: &Value, no: &Value, ty: &Type) -> Value {
         known = Refinement::default();
     }
     Value::refined(ty.clone(), known).mark(&marks)
+}
+
+/// Like [`length_bounds`]. As in OpenTofu, a known set of unknown length has no bounds here.
+pub fn range_of_length(value: &Value) -> (u64, Option<u64>) {
+    match length_bounds(value) {
+        (low, Some(high)) if low != high && matches!(value.open().1, Kind::Set(_)) => (0, None),
+        bounds => bounds,
+    }
 }
 
 fn bound(value: &Value, upper: bool) -> Option<(Number, bool)> {
@@ -141,21 +149,26 @@ fn outer(
 /// The maximum length, in bytes, of the known prefix of an unknown string. Long enough for an ARN or a URL.
 const LONGEST_PREFIX: usize = 128;
 
+/// Characters that never combine with the following text, even if this text begins with a combining character. This is
+/// OpenTofu's list. A known prefix may end with them.
+const SEPARATORS: &str = " \t-_:;/\\,.(){}[]|?!~@#$%^&*+\"'";
+
 /// The part of a text, up to `LONGEST_PREFIX`, that stays a prefix whatever follows. The last grapheme cluster could
-/// combine with the following text, unless it ends with ASCII punctuation or a space.
+/// combine with the following text, unless it ends with a separator.
 pub fn safe_prefix(text: &str) -> &str {
-    let mut end = text.len().min(LONGEST_PREFIX);
+    safe_prefix_within(text, LONGEST_PREFIX)
+}
+
+/// Like [`safe_prefix`], with another maximum length in bytes.
+pub fn safe_prefix_within(text: &str, longest: usize) -> &str {
+    let mut end = text.len().min(longest);
     while !text.is_char_boundary(end) {
         end -= 1;
     }
     let text = text.get(..end).unwrap_or_default();
-    match text.as_bytes().last() {
-        None => text,
-        Some(b' ') => text,
-        Some(last) if last.is_ascii_punctuation() => text,
-        Some(_) => {
-            let start = text.grapheme_indices(true).next_back().map_or(0, |(at, _)| at);
-            text.get(..start).unwrap_or_default()
-        }
+    if text.ends_with(|last| SEPARATORS.contains(last)) {
+        return text;
     }
+    let start = text.grapheme_indices(true).next_back().map_or(0, |(at, _)| at);
+    text.get(..start).unwrap_or_default()
 }

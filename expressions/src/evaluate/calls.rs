@@ -155,9 +155,6 @@ impl Evaluator<'_> {
             FormulaOp::Call { function: function.name.into(), arguments, expand_final, occurrence }
         };
         if let Some(failure) = failure {
-            if values.iter().any(crate::convert::is_open) {
-                self.note_reopened(&values);
-            }
             return self.failed_arguments(failure, &values, id, op);
         }
         let formula = |ty: Type| Formula::new(op(self), ty, Some(self.range(id)));
@@ -244,7 +241,8 @@ impl Evaluator<'_> {
         }
     }
 
-    /// A call with an unknown number of arguments. Its result is unknown.
+    /// A call with an unknown number of arguments. Its result is unknown. As in OpenTofu, errors of the other arguments
+    /// are not reported before apply.
     fn open_call(
         &mut self,
         function: Option<&'static Function>,
@@ -253,18 +251,10 @@ impl Evaluator<'_> {
         call: &Call,
         id: ExprId,
     ) -> Value {
-        let mut values = Vec::new();
-        let mut failure = None;
         let written = call.arguments.len().saturating_sub(1);
+        let mut values = Vec::with_capacity(call.arguments.len());
         for at in call.arguments.iter().take(written) {
-            let (value, value_failed) = self.checked(*at);
-            if value_failed {
-                failure.get_or_insert_with(|| value.clone());
-            }
-            values.push(value);
-        }
-        if let Some(failure) = failure {
-            return failure;
+            values.push(self.apart(|e| e.value(*at)).0);
         }
         values.push(sequence.clone());
         let marks = values.iter().fold(Marks::NONE, |marks, value| marks.union(value.marks()));
@@ -340,41 +330,34 @@ impl Evaluator<'_> {
         }
     }
 
+    /// `can`. An error is final in the plan. If the argument may succeed at apply, the result has a formula.
     fn can(&mut self, arguments: &[Argument], id: ExprId) -> Value {
         let Some(argument) = arguments.first() else { return Value::bool(false) };
-        let before = self.reopened;
         let (value, problems) = self.argument_apart(argument);
         let deep = value.deep();
-        if failed(&problems) && !fails_for_certain(&value) {
-            let formula = Formula::new(FormulaOp::Can(value.to_formula()), Type::Bool, Some(self.range(id)));
-            let result = if self.reopened > before { Value::unknown(Type::Bool) } else { Value::bool(false) };
-            return result.with_formula(Some(formula)).add_origin(value.deep_origin().as_ref());
+        let (result, settled) = match failed(&problems) {
+            true => (Value::bool(false), fails_for_certain(&value)),
+            false if deep.unknown => (Value::unknown(Type::Bool), false),
+            false => (Value::bool(true), !deep.provisional),
+        };
+        if settled {
+            return result;
         }
-        if failed(&problems) {
-            return Value::bool(false);
-        }
-        if !deep.unknown && !deep.provisional {
-            return Value::bool(true);
-        }
-        let result = if deep.unknown { Value::unknown(Type::Bool) } else { Value::bool(true) };
         let formula = Formula::new(FormulaOp::Can(value.to_formula()), Type::Bool, Some(self.range(id)));
         result.with_formula(Some(formula)).add_origin(value.deep_origin().as_ref())
     }
 
+    /// `try`. As in OpenTofu, an error is final in the plan, and the next argument is taken. If an argument that failed
+    /// may succeed at apply, the result has a formula.
     fn try_each(&mut self, arguments: &[Argument], id: ExprId) -> Value {
         let mut told: Vec<Diagnostic> = Vec::new();
         // Arguments that failed but may succeed at apply.
         let mut values: Vec<Value> = Vec::new();
-        // Whether an argument failed because of an unknown value. In this case, a later argument does not determine the
-        // result.
-        let mut reopened = false;
         for (index, argument) in arguments.iter().enumerate() {
-            let before = self.reopened;
             let (value, problems) = self.argument_apart(argument);
             if failed(&problems) {
                 told.extend(problems);
                 if !fails_for_certain(&value) {
-                    reopened |= self.reopened > before;
                     values.push(value);
                 }
                 continue;
@@ -394,7 +377,7 @@ impl Evaluator<'_> {
                 values.push(value);
             }
             let formulas = values.iter().map(Value::to_formula).collect();
-            let result = if deep.unknown || reopened { Value::unknown(Type::Dynamic) } else { value };
+            let result = if deep.unknown { Value::unknown(Type::Dynamic) } else { value };
             // The argument that is chosen at apply may have a different type.
             let one_type = values.iter().all(|value| value.ty() == result.ty());
             let ty = if one_type { result.ty() } else { Type::Dynamic };

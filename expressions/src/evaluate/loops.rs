@@ -110,14 +110,13 @@ impl Evaluator<'_> {
     fn impossible_condition(&mut self, parts: &ForParts<'_>, id: ExprId) -> Option<Value> {
         let condition_id = parts.condition?;
         let open = Value::unknown(Type::Dynamic);
-        let before = self.reopened;
         let (condition, problems) = self.apart(|e| e.with_names(parts, open.clone(), open, |e| e.value(condition_id)));
         if failed(&problems) {
             let failure = problems.iter().find(|p| p.is_error()).map(failed_value);
             self.diagnostics.extend(problems);
             // The element is unknown here, which alone does not make the error uncertain. The condition must also
             // depend on an operation.
-            let doubtful = self.reopened > before && condition.deep_origin().is_some();
+            let doubtful = condition.deep_origin().is_some();
             return if doubtful && !fails_for_certain(&condition) { Some(condition) } else { failure };
         }
         match iteration::possible(&condition) {

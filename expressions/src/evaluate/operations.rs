@@ -43,6 +43,7 @@ impl Evaluator<'_> {
                 return value;
             }
         }
+        let fit = left_converted.is_ok() && right_converted.is_ok();
         let problem = left_problems.iter().chain(&right_problems).find(|p| p.is_error()).cloned();
         self.diagnostics.append(&mut left_problems);
         self.diagnostics.append(&mut right_problems);
@@ -51,12 +52,13 @@ impl Evaluator<'_> {
         let op = || FormulaOp::Binary(operator, left.to_formula(), right.to_formula());
         if let Some(problem) = problem {
             let provisional = operands.iter().any(|operand| operand.deep().provisional);
-            // An operand that is unknown or provisional may decide the result at apply, and make the error irrelevant.
+            // A provisional operand may decide the result at apply, and make an error in the other operand irrelevant.
+            // An unsuitable operand stays an error.
             let may_decide = !left_failed
-                && (left.deep().unknown || left.deep().provisional)
+                && fit
+                && left.deep().provisional
                 && matches!(operator, BinaryOperator::And | BinaryOperator::Or);
             return if may_decide {
-                self.note_reopened(&operands);
                 self.open_failure(id, &operands, op)
             } else if left_failed || right_failed {
                 self.failed_operand(id, &operands, op)
@@ -185,7 +187,6 @@ impl Evaluator<'_> {
         }
         let (condition, _) = self.apart(|e| e.value(condition_id));
         let all = [condition, yes.value.clone(), no.value.clone()];
-        self.note_reopened(&all);
         self.open_failure(id, &all, || conditional_op(&all))
     }
 

@@ -11,13 +11,16 @@ use super::json::json_text;
 use super::string::LONGEST_TEXT_BYTES;
 use super::{CallContext, Function, FunctionError, Parameter, Symbolic, problems};
 use crate::convert::convert;
-use crate::refine::safe_prefix;
+use crate::refine::safe_prefix_within;
 
 /// The maximum width and precision of a verb. Wider than any table, and small enough to limit the result.
 const WIDEST: usize = 1 << 16;
 
 /// The maximum number of results of one `formatlist`.
 const LONGEST_LIST: usize = 1 << 20;
+
+/// The maximum length, in bytes, of the known prefix of an unknown result. OpenTofu stores at most this length in a plan.
+const LONGEST_FORMAT_PREFIX: usize = 255;
 
 pub(super) fn functions() -> Vec<Function> {
     let arguments =
@@ -44,8 +47,10 @@ fn format_one(_: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Valu
     if values.iter().all(|v| v.is_wholly_known()) {
         return formatted(pattern, &values).map(Value::string);
     }
-    let literal = pattern.split('%').next().unwrap_or_default();
-    Ok(Value::refined(Type::String, Refinement::with_prefix(safe_prefix(literal))))
+    // As in OpenTofu, a pattern without verbs gives no prefix. Such a call fails at apply.
+    let literal = pattern.split_once('%').map_or("", |(literal, _)| literal);
+    let prefix = safe_prefix_within(literal, LONGEST_FORMAT_PREFIX);
+    Ok(Value::refined(Type::String, Refinement::with_prefix(prefix)))
 }
 
 /// What an argument of `formatlist` contributes to each round.
@@ -107,7 +112,7 @@ fn formatlist(_: &CallContext<'_>, arguments: &[Value], ty: &Type) -> Result<Val
             })
             .collect();
         if !values.iter().all(|v| v.is_wholly_known()) {
-            results.push(Value::unknown(Type::String));
+            results.push(Value::refined(Type::String, Refinement::not_null()));
             continue;
         }
         let text = formatted(pattern, &values).map_err(|e| problems::format::iteration_failed(round, &e))?;

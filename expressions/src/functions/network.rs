@@ -20,7 +20,8 @@ pub(super) fn functions() -> Vec<Function> {
     let number = |name, description| Parameter::new(name, Type::Number, description);
     let network = |name, description| Function::new(name, description, Symbolic::Opaque).not_null();
     vec![
-        network("cidrcontains", "Whether a prefix contains an address or another prefix.")
+        // As in OpenTofu, a plan does not know that this result is not null.
+        Function::new("cidrcontains", "Whether a prefix contains an address or another prefix.", Symbolic::Opaque)
             .parameter(Parameter::new("containing_prefix", Type::String, "The prefix."))
             .parameter(Parameter::new("contained_ip_or_prefix", Type::String, "The address or prefix to look for."))
             .returns(Type::Bool)

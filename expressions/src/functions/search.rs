@@ -8,9 +8,10 @@ use weft_graph_format::value::{Kind, Refinement, Value};
 
 use super::arguments::items;
 use super::clusters;
-use super::equality::{ByContent, equal};
+use super::equality::ByContent;
 use super::{CallContext, Function, FunctionError, Parameter, Symbolic, problems};
 use crate::convert::{Safety, convert, unify};
+use crate::operators::equal;
 use crate::refine::length_bounds;
 
 pub(super) fn functions() -> Vec<Function> {
@@ -216,17 +217,26 @@ fn matchkeys(_: &CallContext<'_>, arguments: &[Value], ty: &Type) -> Result<Valu
     if items(arguments, 2)?.is_empty() {
         return Ok(Value::list(element, Vec::new()));
     }
-    if !arguments.iter().all(Value::is_wholly_known) {
+    if !values.iter().chain(keys).all(Value::is_wholly_known) {
         return Ok(Value::unknown(ty.clone()));
     }
     let common = matchkeys_common(arguments)?;
     let converted =
         |index: usize| convert(&arguments[index], &common).map_err(|e| FunctionError::argument(index, e.to_string()));
     let (keys, wanted) = (converted(1)?, converted(2)?);
-    let wanted: BTreeSet<_> = wanted.as_items().unwrap_or_default().iter().map(ByContent).collect();
-    let keys = keys.as_items().unwrap_or_default();
-    let found = values.iter().zip(keys).filter(|(_, key)| wanted.contains(&ByContent(key)));
-    Ok(Value::list(element, found.map(|(value, _)| value.clone()).collect()))
+    let (known, open): (Vec<_>, Vec<_>) =
+        wanted.as_items().unwrap_or_default().iter().partition(|key| key.is_wholly_known());
+    let known: BTreeSet<_> = known.into_iter().map(ByContent).collect();
+    let mut found = Vec::new();
+    for (value, key) in values.iter().zip(keys.as_items().unwrap_or_default()) {
+        if known.contains(&ByContent(key)) {
+            found.push(value.clone());
+        } else if open.iter().any(|wanted| equal(key, wanted).is_none()) {
+            // Unlike OpenTofu, which returns an empty list here. At apply, the key may be found.
+            return Ok(Value::unknown(ty.clone()));
+        }
+    }
+    Ok(Value::list(element, found))
 }
 
 fn one_type(arguments: &[Value]) -> Result<Type, FunctionError> {

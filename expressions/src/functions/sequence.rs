@@ -125,10 +125,12 @@ fn concat(_: &CallContext<'_>, arguments: &[Value], ty: &Type) -> Result<Value, 
     Ok(sequence_of(ty, all).mark(&marks))
 }
 
-/// A list if `ty` is a list type, otherwise a tuple.
+/// A list if `ty` is a list type, otherwise a tuple. If the element type is not known completely, the first element has
+/// it.
 fn sequence_of(ty: &Type, items: Vec<Value>) -> Value {
-    match ty {
-        Type::List(element) => Value::list((**element).clone(), items),
+    match (ty, items.first()) {
+        (Type::List(element), Some(first)) if element.has_dynamic() => Value::list(first.ty(), items),
+        (Type::List(element), _) => Value::list((**element).clone(), items),
         _ => Value::tuple(items),
     }
 }
@@ -173,6 +175,25 @@ struct Flat {
     origin: Option<Origin>,
 }
 
+/// Flattens the argument of `flatten`. Returns `None` if the number of elements is unknown.
+///
+/// As in OpenTofu, a plan accepts an object or a map with unknown parts. Their values do not keep their formulas, so
+/// that apply runs the whole call. The call fails then, because it accepts no known object or map.
+fn flattened(value: &Value) -> (Flat, bool) {
+    let mut flat = Flat::default();
+    let (marks, kind) = value.open();
+    let known = match kind {
+        Kind::Map(fields) | Kind::Object(fields) => {
+            let bare: Vec<Value> = fields.iter().map(|(_, part)| part.bare()).collect();
+            let known = flatten_into(&Value::tuple(bare).mark(marks), &mut flat);
+            flat.origin = value.deep_origin();
+            known
+        }
+        _ => flatten_into(value, &mut flat),
+    };
+    (flat, known)
+}
+
 /// Adds the elements of nested sequences. Returns `false` if their number is unknown.
 fn flatten_into(value: &Value, flat: &mut Flat) -> bool {
     let (own, kind) = value.open();
@@ -201,19 +222,17 @@ fn flatten_type(arguments: &[Value]) -> Result<Type, FunctionError> {
     if !arguments[0].is_known() {
         return Ok(Type::Dynamic);
     }
-    if arguments[0].as_items().is_none() {
+    if arguments[0].is_wholly_known() && arguments[0].as_items().is_none() {
         return Err(problems::sequence::cannot_flatten());
     }
-    let mut flat = Flat::default();
-    match flatten_into(&arguments[0], &mut flat) {
-        true => Ok(Type::tuple(flat.found.iter().map(Value::ty))),
-        false => Ok(Type::Dynamic),
+    match flattened(&arguments[0]) {
+        (flat, true) => Ok(Type::tuple(flat.found.iter().map(Value::ty))),
+        (_, false) => Ok(Type::Dynamic),
     }
 }
 
 fn flatten(_: &CallContext<'_>, arguments: &[Value], ty: &Type) -> Result<Value, FunctionError> {
-    let mut flat = Flat::default();
-    let known = flatten_into(&arguments[0], &mut flat);
+    let (flat, known) = flattened(&arguments[0]);
     let result = if known { Value::tuple(flat.found) } else { Value::unknown(ty.clone()) };
     Ok(result.mark(&flat.marks).add_origin(flat.origin.as_ref()))
 }
@@ -256,8 +275,8 @@ fn reverse_type(arguments: &[Value]) -> Result<Type, FunctionError> {
 
 fn reverse(_: &CallContext<'_>, arguments: &[Value], ty: &Type) -> Result<Value, FunctionError> {
     let (marks, kind) = arguments[0].open();
-    // The order of a set depends on its unknown elements.
-    if matches!(kind, Kind::Set(_)) && !arguments[0].is_wholly_known() {
+    // The order of a set depends on its unknown elements. OpenTofu assumes that it does not.
+    if matches!(kind, Kind::Set(set) if set.len() > 1) && !arguments[0].is_wholly_known() {
         return Ok(Value::unknown(ty.clone()).mark(marks));
     }
     let reversed = items(arguments, 0)?.iter().rev().cloned().collect();

@@ -4,11 +4,12 @@ use std::collections::BTreeSet;
 
 use weft_graph_format::marks::Marks;
 use weft_graph_format::types::Type;
-use weft_graph_format::value::{Kind, MOST_PARTS, Value};
+use weft_graph_format::value::{Kind, MOST_PARTS, Refinement, Value};
 
 use super::equality::ByContent;
 use super::{CallContext, Function, FunctionError, Parameter, Symbolic, problems};
 use crate::convert::{Safety, convert, unify};
+use crate::refine::range_of_length;
 
 /// The maximum number of tuples that `setproduct` returns: more than a configuration can use, but not enough to exhaust
 /// memory.
@@ -36,7 +37,7 @@ pub(super) fn functions() -> Vec<Function> {
             .not_null()
             .calls(subtract),
         Function::new("setproduct", "All tuples with one element from each collection.", Symbolic::Structural)
-            .variadic(Parameter::new("sets", Type::Dynamic, "Sets, lists or tuples.").marked())
+            .variadic(Parameter::new("sets", Type::Dynamic, "Sets, lists or tuples.").marked().unknowns())
             .returns_of(product_type)
             .not_null()
             .calls(product),
@@ -60,7 +61,12 @@ fn common_type(arguments: &[Value]) -> Result<Type, FunctionError> {
     unify(&elements, Safety::Unsafe).map(Type::set).ok_or_else(problems::set::element_types_differ)
 }
 
+/// The sets with the common type. As in OpenTofu, a set with an element type does not become one without.
 fn converted(arguments: &[Value], ty: &Type) -> Result<Vec<Value>, FunctionError> {
+    let open = |ty: &Type| element_of(ty) == Type::Dynamic;
+    if open(ty) && !arguments.iter().all(|argument| open(&argument.ty())) {
+        return Err(problems::set::element_types_differ());
+    }
     arguments
         .iter()
         .enumerate()
@@ -90,10 +96,10 @@ fn subtract(_: &CallContext<'_>, arguments: &[Value], ty: &Type) -> Result<Value
 /// none of the other sets.
 #[expect(clippy::mutable_key_type, reason = "only what is kept beside the content changes")]
 fn keep(arguments: &[Value], ty: &Type, when_in: bool) -> Result<Value, FunctionError> {
-    let sets = converted(arguments, ty)?;
-    if !sets.iter().all(Value::is_wholly_known) {
+    if !arguments.iter().all(Value::is_wholly_known) {
         return Ok(Value::unknown(ty.clone()));
     }
+    let sets = converted(arguments, ty)?;
     let Some((first, others)) = sets.split_first() else {
         return Err(problems::set::no_sets());
     };
@@ -129,24 +135,52 @@ fn product_type(arguments: &[Value]) -> Result<Type, FunctionError> {
     Ok(if all_lists { Type::list(tuple) } else { Type::set(tuple) })
 }
 
+/// Whether a factor of `setproduct` is unknown, or a set whose unknown elements may turn out to be equal.
+fn unknown_length(factor: &Value) -> bool {
+    match factor.open().1 {
+        Kind::Unknown(_) => true,
+        Kind::Set(set) => set.len() > 1 && !factor.is_wholly_known(),
+        _ => false,
+    }
+}
+
+/// The maximum length of a factor of `setproduct`, and of the product, for which a plan knows the length of an unknown
+/// product. Both limits are those of OpenTofu.
+const LONGEST_FACTOR: u64 = 1024;
+const LONGEST_PRODUCT: u64 = 2048;
+
+/// What a plan knows of the length of a product with factors of unknown length.
+fn product_length(factors: &[Value]) -> Refinement {
+    let (mut least, mut most) = (1, 1u64);
+    for factor in factors {
+        let (low, high) = range_of_length(factor);
+        let Some(high) = high.filter(|high| *high <= LONGEST_FACTOR) else { return Refinement::not_null() };
+        // As in OpenTofu, larger minimums do not count. Unlike there, the product may be empty if a factor may be.
+        least = low.min(least);
+        most = most.saturating_mul(high);
+        if most > LONGEST_PRODUCT {
+            return Refinement::not_null();
+        }
+    }
+    Refinement { length_min: least.min(most), length_max: Some(most), ..Refinement::not_null() }
+}
+
 fn product(_: &CallContext<'_>, arguments: &[Value], ty: &Type) -> Result<Value, FunctionError> {
     let tuple = element_of(ty);
     let Type::Tuple(elements) = &tuple else { return Err(problems::set::tuples_expected()) };
     let mut marks = Marks::NONE;
     let mut total: usize = 1;
-    let mut open = false;
+    if arguments.iter().any(|argument| unknown_length(argument)) {
+        let marks = arguments.iter().fold(marks, |marks, argument| marks.union(argument.marks()));
+        return Ok(Value::refined(ty.clone(), product_length(arguments)).mark(&marks));
+    }
     let mut parts: Vec<Vec<Value>> = Vec::with_capacity(arguments.len());
     for (index, (argument, element)) in arguments.iter().zip(elements.iter()).enumerate() {
-        let (own, kind) = argument.open();
-        marks = marks.union(own);
-        open |= matches!(kind, Kind::Set(set) if set.len() > 1 && !argument.is_wholly_known());
+        marks = marks.union(argument.marks());
         let items = argument.as_items().unwrap_or_default();
         total = total.saturating_mul(items.len());
         let items = items.iter().map(|item| convert(item, element)).collect::<Result<Vec<_>, _>>();
         parts.push(items.map_err(|e| FunctionError::argument(index, e.to_string()))?);
-    }
-    if open {
-        return Ok(Value::unknown(ty.clone()).mark(&marks));
     }
     if total > PRODUCT_LIMIT || total.saturating_mul(parts.len()) > MOST_PARTS as usize {
         return Err(problems::set::product_too_large(PRODUCT_LIMIT));

@@ -19,10 +19,14 @@ fn compare(a: &Value, b: &Value) -> Option<bool> {
         (false, true) => return if definitely_not_null(a) { Some(false) } else { None },
         (false, false) => {}
     }
-    if a.is_known() && b.is_known() && a.ty() != b.ty() {
-        // If a part of either value is unknown, parts with an open type may still become equal.
-        let settled = !a.deep().unknown && !b.deep().unknown;
-        return if settled || differing_types(a, b) { Some(false) } else { None };
+    if a.is_known() && b.is_known() {
+        if has_open_part(a) || has_open_part(b) {
+            // As in OpenTofu, other parts do not decide, even if they differ.
+            return if may_match(&a.ty(), &b.ty()) { None } else { Some(false) };
+        }
+        if a.ty() != b.ty() {
+            return Some(false);
+        }
     }
     let (left, right) = (a.open().1, b.open().1);
     match (left, right) {
@@ -51,7 +55,12 @@ fn compare(a: &Value, b: &Value) -> Option<bool> {
             }
         }
         (Kind::Set(x), Kind::Set(y)) => {
+            // An element that is unknown as a whole may become any other element.
+            if [x, y].iter().any(|set| set.items().iter().any(|item| !item.is_known())) {
+                return None;
+            }
             if a.deep().unknown || b.deep().unknown {
+                // OpenTofu counts elements with unknown parts as different. They may still become equal.
                 let ((a_min, a_max), (b_min, b_max)) = (length_bounds(a), length_bounds(b));
                 let apart = a_max.is_some_and(|m| m < b_min) || b_max.is_some_and(|m| m < a_min);
                 return apart.then_some(false);
@@ -76,9 +85,18 @@ fn all_equal<'a>(pairs: impl Iterator<Item = (&'a Value, &'a Value)>) -> Option<
     if open { None } else { Some(true) }
 }
 
-/// Whether the types can never become equal: they differ in a part that is not open.
-fn differing_types(a: &Value, b: &Value) -> bool {
-    !may_match(&a.ty(), &b.ty())
+/// Whether a part of the value is unknown and its type is not known completely.
+fn has_open_part(value: &Value) -> bool {
+    if !value.deep().unknown {
+        return false;
+    }
+    let mut open = false;
+    value.visit(&mut |_, part| {
+        if let Kind::Unknown(unknown) = part.open().1 {
+            open |= unknown.ty.has_dynamic();
+        }
+    });
+    open
 }
 
 /// Whether both types can become the same type. An open part may become any type.

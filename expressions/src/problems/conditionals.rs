@@ -19,6 +19,13 @@ pub(crate) fn unsuitable_result(which: &str, error: &ConvertError) -> Problem {
     Problem::new(INCONSISTENT, format!("The {which} result value has the wrong type: {error}."))
 }
 
+/// A chosen result whose parts have different types, although the common type, a list or map, has no element type.
+pub(crate) fn parts_differ(which: &str, common: &Type) -> Problem {
+    let kind = if matches!(common, Type::Map(_)) { "map" } else { "list" };
+    let detail = format!("The {which} result value has the wrong type: all {kind} elements must have the same type.");
+    Problem::new(INCONSISTENT, detail)
+}
+
 /// A null condition.
 pub(crate) fn null_condition() -> Problem {
     Problem::new("Null condition", "The condition value is null. Conditions must either be true or false.")
