@@ -5,7 +5,7 @@ use weft_expressions::error_message::{MessageFault, message_text};
 use weft_graph_format::address::ResourceInstance;
 use weft_graph_format::codec::{json, type_json};
 use weft_graph_format::diagnostic::{Diagnostic, FAILED_CONDITION, HIDDEN_MESSAGE, Severity};
-use weft_graph_format::formula::FormulaOp;
+use weft_graph_format::formula::{Formula, FormulaOp};
 use weft_graph_format::graph::{CheckKind, Operation};
 use weft_graph_format::types::Type;
 use weft_graph_format::value::{Transform, Value};
@@ -123,7 +123,11 @@ pub(crate) async fn check(context: &TaskContext) -> Result<Done, Problems> {
         if fault.is_invalid() {
             return Err(told.into_iter().collect());
         }
-        warnings.push(Diagnostic { severity: Severity::Warning, ..problem.clone() });
+        // The plan warns of a constant message, and its warnings are repeated at apply.
+        let is_constant = |formula: &Formula| matches!(formula.op(), FormulaOp::Constant(_));
+        if !context.shard.formula(*message).is_some_and(is_constant) {
+            warnings.push(Diagnostic { severity: Severity::Warning, ..problem.clone() });
+        }
     }
     let value = match convert(&value, &Type::Bool) {
         Ok(value) if !value.is_null() => value,

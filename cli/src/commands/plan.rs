@@ -128,12 +128,15 @@ fn made(
         None => None,
     };
     let mut made = block_on(loaded.plan(invocation, snapshot, wishes)).map_err(one)??;
-    // If validation refuses generated blocks, the user needs the file to repair them.
     if let Some((path, generated)) = generated {
-        if made.file.is_none() && generated.has_blocks() {
+        // If validation refuses only generated blocks, the user needs the file to repair them.
+        let refused = made.file.is_none() && generated.is_refused(path, &made.diagnostics);
+        if refused {
             invocation.view.event(events::change_summary(&ChangeCounts::default(), "plan"));
         }
-        made.diagnostics.extend(generated.save(path, made.file.as_mut())?);
+        if refused || made.file.is_some() {
+            made.diagnostics.extend(generated.save(path, made.file.as_mut())?);
+        }
     }
     Ok(made)
 }

@@ -3,8 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use smol_str::SmolStr;
+use weft_evaluator::config::reach::planned;
 use weft_evaluator::glue::RootOutput;
 use weft_evaluator::selection::Selection;
+use weft_graph_format::address::Module;
 use weft_graph_format::changes::OutputChange;
 use weft_graph_format::codec::{json, type_json};
 use weft_graph_format::graph::Action;
@@ -51,8 +53,12 @@ impl Outputs {
     /// are those of the refreshed objects.
     pub(crate) fn kept_by_destroy(&self, facts: &Facts) -> RootOutputs {
         let is_kept = |output: &RootOutput| output.value.is_wholly_known() && !output.value.is_null();
-        let partial = *facts.selection() != Selection::All;
-        let kept = self.last.iter().filter(|(_, output)| partial && is_kept(output));
+        if *facts.selection() == Selection::All {
+            return RootOutputs::new();
+        }
+        let reached = planned(&facts.root, facts.selection()).outputs;
+        let is_selected = |name: &SmolStr| reached.contains(&(Module::root(), name.clone()));
+        let kept = self.last.iter().filter(|(name, output)| is_selected(name) && is_kept(output));
         let bare = |output: &RootOutput| RootOutput { value: without_provenance(&output.value), ..output.clone() };
         kept.map(|(name, output)| (name.clone(), bare(output))).collect()
     }

@@ -37,7 +37,7 @@ const HEADER: &str = "# __generated__ by OpenTofu\n\
 #[derive(Debug, Default)]
 pub struct Generated {
     blocks: Vec<(ResourceInstance, String)>,
-    /// The ids with which the objects were imported.
+    /// The ids with which the objects were imported, as far as a plan has them.
     ids: BTreeMap<ResourceInstance, String>,
     problems: Vec<Diagnostic>,
 }
@@ -80,9 +80,9 @@ impl Generated {
         if wanted.is_empty() {
             return Ok(Generated::default());
         }
-        let Imported { state: found, ids, problems } = imported(invocation, loaded, snapshot, wishes, &wanted)?;
+        let (found, problems) = imported(invocation, loaded, snapshot, wishes, &wanted)?;
         let schemas = schemas_of(invocation, &found)?;
-        let mut generated = Generated { blocks: Vec::new(), ids, problems };
+        let mut generated = Generated { problems, ..Generated::default() };
         for block in &wanted {
             let address = address_of(block);
             let Some(record) = found.instances.get(&address.to_string()) else { continue };
@@ -102,9 +102,10 @@ impl Generated {
         Ok(generated)
     }
 
-    /// Whether there are blocks.
-    pub fn has_blocks(&self) -> bool {
-        !self.blocks.is_empty()
+    /// Whether the generated blocks, in the file `path`, are the only cause of these errors.
+    pub fn is_refused(&self, path: &str, problems: &[Diagnostic]) -> bool {
+        let is_here = |problem: &Diagnostic| problem.subject.as_ref().is_some_and(|range| *range.file == *path);
+        !self.blocks.is_empty() && problems.iter().filter(|problem| problem.is_error()).all(is_here)
     }
 
     /// Writes the file, and records the blocks in the plan, if there is one. Returns a warning if the file has any
@@ -113,9 +114,14 @@ impl Generated {
     /// # Errors
     /// Returns an error if the file cannot be written. Without the file, an apply of the plan would import objects that
     /// have no block, and the next plan would destroy these objects.
-    pub fn save(self, path: &str, plan: Option<&mut PlanFile>) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
+    pub fn save(mut self, path: &str, plan: Option<&mut PlanFile>) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
+        for change in plan.iter().flat_map(|plan| &plan.changes.resources) {
+            if let Some(Importing::Id(id)) = change.importing.as_deref() {
+                self.ids.insert(change.address.clone(), id.to_string());
+            }
+        }
         let mut said = self.problems.clone();
-        if self.has_blocks() {
+        if !self.blocks.is_empty() {
             let file = std::fs::OpenOptions::new().write(true).create_new(true).open(path);
             if let Err(error) = file.and_then(|mut file| file.write_all(self.text().as_bytes())) {
                 said.push(problems::generated_file_not_written(path, &error));
@@ -141,23 +147,15 @@ impl Generated {
     }
 }
 
-/// Imported objects.
-struct Imported {
-    /// A state with the objects.
-    state: StateFile,
-    ids: BTreeMap<ResourceInstance, String>,
-    /// The errors of objects that could not be imported.
-    problems: Vec<Diagnostic>,
-}
-
-/// Imports the objects of `wanted`.
+/// Imports the objects of `wanted`. Returns a state with the objects, and the errors of objects that could not be
+/// imported.
 fn imported(
     invocation: &Invocation<'_>,
     loaded: &mut Loaded,
     snapshot: &Arc<Snapshot>,
     wishes: &Wishes,
     wanted: &[ImportBlock],
-) -> Result<Imported, Vec<Diagnostic>> {
+) -> Result<(StateFile, Vec<Diagnostic>), Vec<Diagnostic>> {
     let mut text = String::new();
     for block in wanted {
         let empty = Value::null(Type::Dynamic);
@@ -181,17 +179,11 @@ fn imported(
     };
     let made = block_on(loaded.plan(invocation, snapshot.clone(), &wishes)).map_err(|problem| vec![problem])??;
     let problems = made.diagnostics.into_iter().filter(Diagnostic::is_error).collect();
-    let changes = made.file.iter().flat_map(|file| &file.changes.resources);
-    let ids = changes.filter_map(|change| match change.importing.as_deref() {
-        Some(Importing::Id(id)) => Some((change.address.clone(), id.to_string())),
-        _ => None,
-    });
-    let ids = ids.collect();
     let state = made.file.and_then(|file| file.manifest.prior_state);
     let found =
         state.map_or(Ok(StateFile::default()), |text| StateFile::parse(text.as_bytes(), "the imported objects"));
-    let state = found.map_err(|error| vec![problems::imported_objects_unreadable(&error)])?;
-    Ok(Imported { state, ids, problems })
+    let found = found.map_err(|error| vec![problems::imported_objects_unreadable(&error)])?;
+    Ok((found, problems))
 }
 
 fn with_text(
