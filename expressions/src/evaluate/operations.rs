@@ -139,8 +139,8 @@ impl Evaluator<'_> {
             let operands = [condition, yes.value, no.value];
             return symbolic::attach(result, &operands, Passing::Nothing, &formula);
         };
-        let yes_result = self.branch_result(&yes, &ty, "true", id);
-        let no_result = self.branch_result(&no, &ty, "false", id);
+        let yes_result = self.branch_result(&yes, &no.value, &ty, "true", id);
+        let no_result = self.branch_result(&no, &yes.value, &ty, "false", id);
         let (chosen, result, other, other_result) =
             if truth { (yes, yes_result, no, no_result) } else { (no, no_result, yes, yes_result) };
         let result = match result {
@@ -193,17 +193,24 @@ impl Evaluator<'_> {
     }
 
     /// The value of a branch, converted to the common type.
-    fn branch_result(&self, branch: &Branch, ty: &Type, which: &str, id: ExprId) -> Result<Value, Diagnostic> {
+    fn branch_result(
+        &self,
+        branch: &Branch,
+        other: &Value,
+        ty: &Type,
+        which: &str,
+        id: ExprId,
+    ) -> Result<Value, Diagnostic> {
         if let Some(problem) = branch.problems.iter().find(|p| p.is_error()) {
             return Err(problem.clone());
         }
-        conditional::convert_result(&branch.value, ty, which)
+        conditional::convert_result(&branch.value, &other.ty(), ty, which)
             .map_err(|problem| self.placed(problem.diagnostic(), self.span(branch.id), id))
     }
 }
 
-/// Whether an operand may decide the result at apply, so that an error in the other operand is irrelevant. If the type of
-/// the other operand is unsuitable, this operand must be able to fail, because a failed operand has no type.
+/// Whether an operand may decide the result at apply, so that an error in the other operand is irrelevant. If the type
+/// of the other operand is unsuitable, the other operand must be able to fail, because a failed operand has no type.
 fn may_outweigh(operator: BinaryOperator, operand: &Value, other: &Value, other_fits: bool) -> bool {
     let deep = operand.deep();
     matches!(operator, BinaryOperator::And | BinaryOperator::Or)
