@@ -24,20 +24,23 @@ pub fn result_type(yes: &Value, no: &Value) -> Result<Type, Problem> {
     unify(&[yes.clone(), no.clone()], Safety::Unsafe).ok_or_else(|| problems::no_common_type(&yes, &no))
 }
 
-/// Converts a chosen result to the common type. `which` is `true` or `false`.
-pub fn convert_result(value: &Value, ty: &Type, which: &str) -> Result<Value, Problem> {
-    if lacks_one_type(&value.ty(), ty) {
+/// Converts a chosen result to the common type. `other` is the type of the other result, and `which` is `true` or
+/// `false`.
+pub fn convert_result(value: &Value, other: &Type, ty: &Type, which: &str) -> Result<Value, Problem> {
+    if lacks_one_type(&value.ty(), other, ty) {
         return Err(problems::parts_differ(which, ty));
     }
     convert(value, ty).map_err(|error| problems::unsuitable_result(which, &error))
 }
 
-/// Whether a tuple or object has parts of different types, and becomes a list or map whose element type is open. Like
-/// OpenTofu, a conditional does not look for a common type of the parts then.
-fn lacks_one_type(have: &Type, want: &Type) -> bool {
-    let parts: Vec<&Type> = match (have, want) {
-        (Type::Tuple(parts), Type::List(element)) if **element == Type::Dynamic => parts.iter().collect(),
-        (Type::Object(object), Type::Map(element)) if **element == Type::Dynamic => {
+/// Whether a tuple or object has parts of different types, and becomes a list or map whose element type is open, because
+/// the other result is a list or map. Like OpenTofu, a conditional does not look for a common type of the parts then.
+fn lacks_one_type(have: &Type, other: &Type, want: &Type) -> bool {
+    let parts: Vec<&Type> = match (have, other, want) {
+        (Type::Tuple(parts), Type::List(_), Type::List(element)) if **element == Type::Dynamic => {
+            parts.iter().collect()
+        }
+        (Type::Object(object), Type::Map(_), Type::Map(element)) if **element == Type::Dynamic => {
             object.attributes.values().collect()
         }
         _ => return false,

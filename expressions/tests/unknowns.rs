@@ -1,6 +1,8 @@
-//! Compares OpenTofu's record `unknowns.json` with what a plan knows about expressions over unknown values.
+//! Compares OpenTofu's records `unknowns.json` and `unknowns_more.json` with what a plan knows about expressions over
+//! unknown values.
 //!
-//! `tests/conformance/unknowns.todo` lists the differences, in the format of `expressions.todo`.
+//! `tests/conformance/unknowns.todo` lists the differences from `unknowns.json`, in the format of `expressions.todo`.
+//! There is no difference from `unknowns_more.json`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -225,11 +227,29 @@ fn difference(entry: &Json) -> Option<String> {
     })
 }
 
+fn folder() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../tests/conformance")
+}
+
+/// The entries of a record.
+fn entries(name: &str) -> Vec<Json> {
+    let record = std::fs::read_to_string(folder().join(name)).expect("the record");
+    serde_json::from_str(&record.replace("Infinity", "\"+Inf\"")).expect("a list")
+}
+
+#[test]
+fn more_recorded_unknowns_evaluate_as_recorded() {
+    let differing: Vec<String> = entries("unknowns_more.json")
+        .iter()
+        .filter_map(|entry| Some(format!("{}\n    {}", entry["expr"], difference(entry)?)))
+        .collect();
+    assert!(differing.is_empty(), "{}", differing.join("\n"));
+}
+
 #[test]
 fn recorded_unknowns_evaluate_as_recorded() {
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../tests/conformance");
-    let record = std::fs::read_to_string(folder.join("unknowns.json")).expect("the record");
-    let entries: Vec<Json> = serde_json::from_str(&record.replace("Infinity", "\"+Inf\"")).expect("a list");
+    let folder = folder();
+    let entries = entries("unknowns.json");
     let todo = folder.join("unknowns.todo");
     // Each line has an index, a topic and a reason.
     let list = std::fs::read_to_string(&todo).unwrap_or_default();

@@ -227,20 +227,21 @@ impl<'p> Run<'p> {
         let shared = |other: &Value| {
             let found =
                 if truth { conditional::result_type(value, other) } else { conditional::result_type(other, value) };
-            found.map_err(|problem| NodeProgress::Done(Err(fault_at(node, problem.diagnostic()))))
+            let found = found.map_err(|problem| NodeProgress::Done(Err(fault_at(node, problem.diagnostic()))));
+            found.map(|common| (common, other.ty()))
         };
         // The plan could not determine the type. It follows from the types of both results, as in evaluation.
         let found = match self.slot(other) {
-            _ if !ty.has_dynamic() => Ok(ty.clone()),
+            _ if !ty.has_dynamic() => Ok((ty.clone(), Type::Dynamic)),
             None => return NodeProgress::Need(other),
             Some(Ok(other)) => shared(other),
             Some(Err(_)) => shared(&Value::unknown(self.type_of(other, &mut FxHashMap::default()))),
         };
-        let ty = match found {
-            Ok(ty) => ty,
+        let (ty, other) = match found {
+            Ok(found) => found,
             Err(step) => return step,
         };
-        match conditional::convert_result(value, &ty, which) {
+        match conditional::convert_result(value, &other, &ty, which) {
             Ok(value) => NodeProgress::Done(Ok(value.mark(condition.marks()))),
             Err(problem) => NodeProgress::Done(Err(fault_at(node, problem.diagnostic()))),
         }

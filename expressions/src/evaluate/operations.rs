@@ -3,6 +3,7 @@
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::formula::{BinaryOperator, Formula, FormulaOp};
 use weft_graph_format::origin::Origin;
+use weft_graph_format::source::SourceRange;
 use weft_graph_format::types::Type;
 use weft_graph_format::value::{Refinement, Value};
 use weft_syntax::ExprId;
@@ -43,7 +44,7 @@ impl Evaluator<'_> {
                 return value;
             }
         }
-        let fit = left_converted.is_ok() && right_converted.is_ok();
+        let (left_fits, right_fits) = (left_converted.is_ok(), right_converted.is_ok());
         let problem = left_problems.iter().chain(&right_problems).find(|p| p.is_error()).cloned();
         self.diagnostics.append(&mut left_problems);
         self.diagnostics.append(&mut right_problems);
@@ -52,12 +53,10 @@ impl Evaluator<'_> {
         let op = || FormulaOp::Binary(operator, left.to_formula(), right.to_formula());
         if let Some(problem) = problem {
             let provisional = operands.iter().any(|operand| operand.deep().provisional);
-            // A provisional operand may decide the result at apply, and make an error in the other operand irrelevant.
-            // An unsuitable operand stays an error.
-            let may_decide = !left_failed
-                && fit
-                && left.deep().provisional
-                && matches!(operator, BinaryOperator::And | BinaryOperator::Or);
+            let pairs = [(left, left_failed, right, right_fits), (right, right_failed, left, left_fits)];
+            let may_decide = pairs.into_iter().any(|(operand, operand_failed, other, other_fits)| {
+                !operand_failed && may_outweigh(operator, operand, other, other_fits)
+            });
             return if may_decide {
                 self.open_failure(id, &operands, op)
             } else if left_failed || right_failed {
@@ -110,7 +109,8 @@ impl Evaluator<'_> {
         };
         let (given, condition_failed) = self.checked(condition_id);
         let all = [given.clone(), yes.value.clone(), no.value.clone()];
-        let whole = || conditional_op(&all);
+        let range = self.range(id);
+        let whole = || conditional_op(&all, &Type::Dynamic, &range);
         if condition_failed {
             return certain_failure(&given).unwrap_or_else(|| self.open_failure(id, &all, whole));
         }
@@ -129,16 +129,18 @@ impl Evaluator<'_> {
         // apply, the branches may have no common type.
         let open_type = provisional && is_structural(&ty) || [&yes, &no].iter().any(|branch| is_open(&branch.value));
         let formula_type = if open_type { Type::Dynamic } else { ty.clone() };
-        let range = self.range(id);
-        let formula = |_: Type| Formula::new(whole(), formula_type.clone(), Some(range.clone()));
+        let formula = |_: Type| {
+            let op = conditional_op(&all, &formula_type, &range);
+            Formula::new(op, formula_type.clone(), Some(range.clone()))
+        };
         let (bare, marks) = condition.unmark();
         let Some(truth) = bare.as_bool() else {
             let result = either(&yes.value, &no.value, &ty).mark(condition.marks());
             let operands = [condition, yes.value, no.value];
             return symbolic::attach(result, &operands, Passing::Nothing, &formula);
         };
-        let yes_result = self.branch_result(&yes, &ty, "true", id);
-        let no_result = self.branch_result(&no, &ty, "false", id);
+        let yes_result = self.branch_result(&yes, &no.value, &ty, "true", id);
+        let no_result = self.branch_result(&no, &yes.value, &ty, "false", id);
         let (chosen, result, other, other_result) =
             if truth { (yes, yes_result, no, no_result) } else { (no, no_result, yes, yes_result) };
         let result = match result {
@@ -164,8 +166,8 @@ impl Evaluator<'_> {
             return result.mark(&marks).add_origin(condition.origin());
         }
         let whole = formula(result.ty());
-        let [_, yes, no] = all;
-        let origin = symbolic::joined_origin(&[condition, yes, no]);
+        let [_, yes, no] = &all;
+        let origin = symbolic::joined_origin(&[condition, yes.clone(), no.clone()]);
         symbolic::replace_formulas(&result.mark(&marks), &whole).add_origin(origin.as_ref())
     }
 
@@ -187,17 +189,33 @@ impl Evaluator<'_> {
         }
         let (condition, _) = self.apart(|e| e.value(condition_id));
         let all = [condition, yes.value.clone(), no.value.clone()];
-        self.open_failure(id, &all, || conditional_op(&all))
+        self.open_failure(id, &all, || conditional_op(&all, &Type::Dynamic, &self.range(id)))
     }
 
     /// The value of a branch, converted to the common type.
-    fn branch_result(&self, branch: &Branch, ty: &Type, which: &str, id: ExprId) -> Result<Value, Diagnostic> {
+    fn branch_result(
+        &self,
+        branch: &Branch,
+        other: &Value,
+        ty: &Type,
+        which: &str,
+        id: ExprId,
+    ) -> Result<Value, Diagnostic> {
         if let Some(problem) = branch.problems.iter().find(|p| p.is_error()) {
             return Err(problem.clone());
         }
-        conditional::convert_result(&branch.value, ty, which)
+        conditional::convert_result(&branch.value, &other.ty(), ty, which)
             .map_err(|problem| self.placed(problem.diagnostic(), self.span(branch.id), id))
     }
+}
+
+/// Whether an operand may decide the result at apply, so that an error in the other operand is irrelevant. If the type
+/// of the other operand is unsuitable, the other operand must be able to fail, because a failed operand has no type.
+fn may_outweigh(operator: BinaryOperator, operand: &Value, other: &Value, other_fits: bool) -> bool {
+    let deep = operand.deep();
+    matches!(operator, BinaryOperator::And | BinaryOperator::Or)
+        && (deep.unknown || deep.provisional || operators::decided_by(operator, operand).is_some())
+        && (other_fits || other.to_formula().can_fail())
 }
 
 /// An evaluated branch of a conditional.
@@ -216,13 +234,15 @@ impl Branch {
     }
 }
 
-/// The formula of a conditional over its condition and both results. Each result takes the marks of the other result.
-fn conditional_op([condition, yes, no]: &[Value; 3]) -> FormulaOp {
-    FormulaOp::Conditional {
-        condition: condition.to_formula(),
-        yes: yes.to_formula().marked(no.marks()),
-        no: no.to_formula().marked(yes.marks()),
+/// The formula of a conditional over its condition and both results. The result has the marks of both results. They are
+/// added outside, because a mark on an untyped null changes the common type.
+fn conditional_op([condition, yes, no]: &[Value; 3], ty: &Type, range: &SourceRange) -> FormulaOp {
+    let op = FormulaOp::Conditional { condition: condition.to_formula(), yes: yes.to_formula(), no: no.to_formula() };
+    let marks = yes.marks().union(no.marks());
+    if marks.is_empty() {
+        return op;
     }
+    FormulaOp::Mark(Formula::new(op, ty.clone(), Some(range.clone())), marks)
 }
 
 /// Whether the type determines the number of parts, at any level.

@@ -19,7 +19,7 @@ const WIDEST: usize = 1 << 16;
 /// The maximum number of results of one `formatlist`.
 const LONGEST_LIST: usize = 1 << 20;
 
-/// The maximum length, in bytes, of the known prefix of an unknown result. OpenTofu stores at most this length in a plan.
+/// The maximum length, in bytes, of the known prefix of an unknown result. A plan of OpenTofu stores no longer one.
 const LONGEST_FORMAT_PREFIX: usize = 255;
 
 pub(super) fn functions() -> Vec<Function> {

@@ -198,6 +198,10 @@ fn length(_: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Value, F
     Ok(result.mark(marks))
 }
 
+/// The maximum number of comparisons with unknown keys in one `matchkeys`. Each key is compared with each of them. Beyond
+/// this number, the result is unknown.
+const MOST_COMPARISONS: usize = 1 << 20;
+
 fn matchkeys_common(arguments: &[Value]) -> Result<Type, FunctionError> {
     unify(&[arguments[1].ty(), arguments[2].ty()], Safety::Unsafe).ok_or_else(problems::search::key_types_differ)
 }
@@ -227,8 +231,12 @@ fn matchkeys(_: &CallContext<'_>, arguments: &[Value], ty: &Type) -> Result<Valu
     let (known, open): (Vec<_>, Vec<_>) =
         wanted.as_items().unwrap_or_default().iter().partition(|key| key.is_wholly_known());
     let known: BTreeSet<_> = known.into_iter().map(ByContent).collect();
+    let keys = keys.as_items().unwrap_or_default();
+    if keys.len().saturating_mul(open.len()) > MOST_COMPARISONS {
+        return Ok(Value::unknown(ty.clone()));
+    }
     let mut found = Vec::new();
-    for (value, key) in values.iter().zip(keys.as_items().unwrap_or_default()) {
+    for (value, key) in values.iter().zip(keys) {
         if known.contains(&ByContent(key)) {
             found.push(value.clone());
         } else if open.iter().any(|wanted| equal(key, wanted).is_none()) {
