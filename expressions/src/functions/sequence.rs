@@ -175,7 +175,7 @@ struct Flat {
     origin: Option<Origin>,
 }
 
-/// Flattens the argument of `flatten`. Returns `None` if the number of elements is unknown.
+/// Flattens the argument of `flatten`. Also returns whether the number of elements is known.
 ///
 /// As in OpenTofu, a plan accepts an object or a map with unknown parts. Their values do not keep their formulas, so
 /// that apply runs the whole call. The call fails then, because it accepts no known object or map.

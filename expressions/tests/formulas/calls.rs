@@ -204,6 +204,7 @@ const ANY: &[Pattern] = &[
     "values(%m%)",
     "keys(%o%)",
     "flatten([%a%, [%l%]])",
+    "flatten({ a = %t%, b = [%l%] })",
     "concat([%a%], %l%)",
     "reverse([%a%, %t%])",
     "lookup({ a = 1 }, %t%, %n%)",
