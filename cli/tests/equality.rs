@@ -81,7 +81,7 @@ locals {
     json           = terraform_data.in["json"].output
     template       = terraform_data.in["template"].output
   }
-  live = {
+  provisional = {
     text   = terraform_data.in["other"].output
     number = tonumber(terraform_data.in["size"].output)
     truth  = terraform_data.in["none"].output
@@ -150,7 +150,7 @@ fn expressions(seed: u64) -> Vec<String> {
                 }
             };
             // In this test, the names are locals and providers have no functions.
-            let made = made.replace("provider::p::twice(", "strrev(").replace("live.", "local.live.");
+            let made = made.replace("provider::p::twice(", "strrev(").replace("provisional.", "local.provisional.");
             let mut text = String::new();
             for (at, part) in made.split("r.").enumerate() {
                 if at > 0 {

@@ -3,7 +3,7 @@
 use std::fmt::Display;
 
 use weft_graph_format::address::{FunctionProvider, ResourceInstance};
-use weft_graph_format::diagnostic::{Diagnostic, NOT_BEGUN, NOT_BEGUN_BY_PROVIDER, UNSUITABLE_CONDITION};
+use weft_graph_format::diagnostic::{Diagnostic, NOT_BEGUN, NOT_BEGUN_BY_PROVIDER};
 use weft_graph_format::explain::SAID_BY_A_PROVIDER;
 use weft_graph_format::graph::{CheckKind, OperationId};
 use weft_graph_format::path::Path;
@@ -145,13 +145,13 @@ pub(crate) fn sensitive_output(subject: &DiagnosticSubject<'_>) -> Diagnostic {
 /// A condition is null.
 pub(crate) fn null_condition() -> Diagnostic {
     let detail = "The condition is null; it must be true or false.";
-    Diagnostic::error("Invalid condition result", detail).code(UNSUITABLE_CONDITION)
+    Diagnostic::error("Invalid condition result", detail)
 }
 
 /// A condition is not a boolean.
 pub(crate) fn unsuitable_condition(error: &dyn Display) -> Diagnostic {
     let detail = format!("The condition is unsuitable: {error}.");
-    Diagnostic::error("Invalid condition result", detail).code(UNSUITABLE_CONDITION)
+    Diagnostic::error("Invalid condition result", detail)
 }
 
 /// Marks problems as found before the operation began.

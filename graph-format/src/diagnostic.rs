@@ -202,10 +202,7 @@ pub const FAILED_CONDITION: &str = "failed-condition";
 /// The code of a problem with reading a data source for a check block.
 pub const READ_FOR_CHECK: &str = "read-for-check";
 
-/// The code of a condition whose value is neither true nor false.
-pub const UNSUITABLE_CONDITION: &str = "unsuitable-condition";
-
-/// The code of a failed assertion whose message is secret, so that the message must not be recorded.
+/// The code of a failed condition whose message cannot be shown, so that the message must not be recorded.
 pub const HIDDEN_MESSAGE: &str = "hidden-message";
 
 /// The code of warnings about attributes that are not in the type of a module's variable. Validation and planning

@@ -18,7 +18,7 @@ use weft_executor::{Channel, HostMessage, Worker, WorkerOptions};
 use weft_expressions::call_context::DiskFiles;
 use weft_graph_format::address::ResourceInstance;
 use weft_graph_format::checks::checked_object;
-use weft_graph_format::diagnostic::{Diagnostic, READ_FOR_CHECK, UNSUITABLE_CONDITION, has_errors};
+use weft_graph_format::diagnostic::{Diagnostic, READ_FOR_CHECK, has_errors};
 use weft_graph_format::operation_kind::OperationKind;
 use weft_graph_format::plan_file::{self, PlanFile};
 use weft_graph_format::source::SourceRange;
@@ -332,7 +332,8 @@ impl Heard {
             problem.subject = of.and_then(|config| self.places.get(&config).cloned());
         }
         let Some(step) = step else { return problem };
-        if step.action.kind() == Some(OperationKind::Check) && problem.code != UNSUITABLE_CONDITION {
+        // A condition or a message that cannot be evaluated is no failure that a run expects.
+        if step.action.kind() == Some(OperationKind::Check) && problem.is_failed_condition() {
             problem.checked = checked_object(&step.address).into();
         } else if problem.code == READ_FOR_CHECK {
             let check = config(&step.address).and_then(|config| self.checks.get(&config).cloned());
