@@ -170,7 +170,7 @@ fn product(_: &CallContext<'_>, arguments: &[Value], ty: &Type) -> Result<Value,
     let Type::Tuple(elements) = &tuple else { return Err(problems::set::tuples_expected()) };
     let mut marks = Marks::NONE;
     let mut total: usize = 1;
-    if arguments.iter().any(|argument| unknown_length(argument)) {
+    if arguments.iter().any(unknown_length) {
         let marks = arguments.iter().fold(marks, |marks, argument| marks.union(argument.marks()));
         return Ok(Value::refined(ty.clone(), product_length(arguments)).mark(&marks));
     }
