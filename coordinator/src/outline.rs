@@ -84,8 +84,9 @@ impl OutlineShard {
 }
 
 impl OutlineShard {
-    /// The labels of the shard, which name its pool of workers in metrics. The pool of home operations has the same
-    /// name in all runs.
+    /// The labels that name the pool of workers of the shard in metrics. They are the labels of the shard, with one
+    /// exception: operations on the user's machine have the id of the run as a label. The value of that label is left
+    /// empty, so that all runs share one pool.
     pub fn pool(&self) -> BTreeMap<String, String> {
         match self.labels.contains_key(HOME) {
             true => [(HOME.to_owned(), String::new())].into(),

@@ -5,7 +5,8 @@
 //!   formula.
 //! - Running the formula of a value gives the final content and marks. The value during planning has at least these
 //!   marks.
-//! - A *provisional* value (known, with a formula) is never part of a result whose formula does not include it.
+//! - A *provisional* value is known but has a formula, because it may change at apply. If a result depends on such a
+//!   value, the formula of the result includes the formula of the value.
 
 use std::collections::BTreeMap;
 

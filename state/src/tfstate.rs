@@ -113,9 +113,9 @@ pub struct StateFile {
     pub serial: u64,
     /// A UUID that is created with the state. See [`StateFile::has_lineage`].
     pub lineage: String,
-    /// Root outputs by name, the memories of provider instances ([`is_provider_memory`]), and resources without
-    /// instances ([`BareResource`]). In the file, the memories have a separate key, and the resources without instances
-    /// are in the list of all resources.
+    /// The root outputs by name, and two kinds of entries that are stored like outputs: what Weft remembers about
+    /// provider instances ([`is_provider_memory`]), and resources without instances ([`BareResource`]). In the file,
+    /// the former have a separate key, and the latter are in the list of all resources.
     pub outputs: BTreeMap<String, OutputRecord>,
     /// Resource instances by address.
     pub instances: BTreeMap<String, InstanceRecord>,

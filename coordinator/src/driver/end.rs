@@ -89,9 +89,9 @@ impl Driver {
     }
 }
 
-/// Ends the term in the store, and keeps the results of a run that the store has lost. Returns the error of the store,
-/// which then says where the results are. If the state has the results in `unrecorded` now, removes them, and also
-/// returns their operations.
+/// Ends the term in the store. If the store has lost the run, also keeps the results that only this process has, and the
+/// returned error says where they are. Otherwise, returns `error`. If the state has all results in `unrecorded` now,
+/// empties `unrecorded`, and also returns the operations of these results.
 async fn salvaged(
     store: &dyn RunStore,
     run: &RunId,

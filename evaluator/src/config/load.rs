@@ -316,8 +316,7 @@ impl<'a> Loader<'a> {
         };
         let text = self.source_text(module, &call)?;
         let source = self.parsed_source(&call, &text, version.is_some())?;
-        // An invalid name of a call was already reported. A module with such a name is not looked up, because its
-        // directory cannot have this name.
+        // An invalid name of a call was already reported. No module can be installed under such a name.
         is_identifier(&call.name).then_some(Called { call, text, source, version })
     }
 

@@ -183,9 +183,10 @@ pub(super) fn outcome_digest(mark: u8, outcome: &[u8]) -> String {
 /// The word in place of the digest if there is no payload.
 pub(super) const NO_PAYLOAD: &str = "-";
 
-/// A journal line, followed by `payload` and a check digest over `digest`, `line` and `payload`. `payload` is the
-/// digest of the payload that the step stores, or [`NO_PAYLOAD`]. `digest` is the digest of the event. The script puts
-/// the link and `digest` before the line.
+/// A journal line, as the client passes it to the script: `line`, `payload` and a check digest. `payload` is the digest
+/// of the payload that the step stores, or [`NO_PAYLOAD`]. The check digest covers `digest` (the digest of the event),
+/// `line` and `payload`. The script puts two words before the result: the link, which is a hash of the previous link and
+/// `digest`, and `digest` itself.
 pub(super) fn checked_line(line: &str, payload: &str, digest: &str) -> String {
     let check = short_digest(format!("{digest} {line} {payload}").as_bytes());
     format!("{line} {payload} {check}")

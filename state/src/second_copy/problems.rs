@@ -60,8 +60,9 @@ pub(super) fn in_its_file(path: &str) -> String {
     )
 }
 
-/// The end of a run that its store has lost: where its results are, and what to do. `path` was its write-ahead file.
-/// `added` is what opening the store again has restored.
+/// A part of a message about a run that its store has lost: where the results are, and what to do. `path` is the
+/// write-ahead file of the run, which may be gone by now. `added` is what was restored when the store was opened again,
+/// or the reason why that failed.
 pub(super) fn kept_words(path: &str, added: Result<&LostStore, &StoreError>) -> String {
     let lost = match added {
         Err(error) => {

@@ -43,8 +43,9 @@ pub fn lists<T: PartialEq>(before: &[T], after: &[T], pairs: impl Fn(usize, usiz
 
 /// Pairs the elements of two lists from a position on. `common` are the elements that both lists have, in order.
 ///
-/// Between two common elements, old elements come before new ones. As in OpenTofu, a new element is paired with the old
-/// element that is next, even if that is a common element. The elements after it then have the wrong neighbors.
+/// Before each common element, the other old elements come first, then the other new ones. An old and a new element are
+/// paired if `pairs` allows it. As in OpenTofu, a new element may even be paired with the next common element of the old
+/// list. Then the equal element of the new list is paired with a later old element, if there is one.
 fn walk<T: PartialEq>(
     (before, after): (&[T], &[T]),
     from: usize,
