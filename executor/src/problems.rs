@@ -180,6 +180,9 @@ pub(crate) fn condition_summary(kind: CheckKind, address: &str) -> String {
     }
 }
 
+/// What the state stores, as OpenTofu does, in place of the message of a validation that cannot be evaluated.
+pub(crate) const NO_MESSAGE: &str = "Failed to evaluate condition error message.";
+
 /// A condition is false. `text` is its message.
 pub(crate) fn failed_condition(kind: CheckKind, address: &str, text: String) -> Diagnostic {
     Diagnostic::error(condition_summary(kind, address), text)

@@ -5,7 +5,7 @@ use weft_expressions::error_message::{MessageFault, message_text};
 use weft_graph_format::address::ResourceInstance;
 use weft_graph_format::codec::{json, type_json};
 use weft_graph_format::diagnostic::{Diagnostic, FAILED_CONDITION, HIDDEN_MESSAGE, Severity};
-use weft_graph_format::formula::{Formula, FormulaOp};
+use weft_graph_format::formula::FormulaOp;
 use weft_graph_format::graph::{CheckKind, Operation};
 use weft_graph_format::types::Type;
 use weft_graph_format::value::{Transform, Value};
@@ -85,7 +85,8 @@ fn without_secrets(value: &Value) -> Value {
     })
 }
 
-/// Checks a condition. An invalid message is an error, whatever the result of the condition is.
+/// Checks a condition. Except in validations of variables, an invalid message is an error, whatever the result of the
+/// condition is.
 pub(crate) async fn check(context: &TaskContext) -> Result<Done, Problems> {
     let Some(Operation::Check { address, kind, condition, message, range }) = context.shard.operation(context.id())
     else {
@@ -96,44 +97,46 @@ pub(crate) async fn check(context: &TaskContext) -> Result<Done, Problems> {
         Some(range) => Diagnostic { address: None, ..problem }.at(range.clone()),
         None => problem.about(address.as_str()),
     };
+    let judged = |value: &Value| match convert(value, &Type::Bool) {
+        Ok(value) if !value.is_null() => Ok(value),
+        Ok(_) => Err(vec![place(problems::null_condition())]),
+        Err(error) => Err(vec![place(problems::unsuitable_condition(&error))]),
+    };
     let value = context.shard.evaluate(&context.host, *condition, address).await;
+    if *kind == CheckKind::Validation {
+        let value = judged(&value.map_err(bare)?)?;
+        if value.as_bool() == Some(true) {
+            // The message of a validation does not matter if the variable is valid.
+            return Ok(context.done(Some(&value), TaskWrites::default(), Vec::new()));
+        }
+        let text = context.shard.evaluate(&context.host, *message, address).await;
+        let shown = text.as_ref().map_or_else(|_| String::from(problems::NO_MESSAGE), message_text);
+        let hidden = text.as_ref().is_ok_and(|text| MessageFault::of(text).is_some());
+        let failure = problems::failed_condition(*kind, address, shown);
+        let failure = place(failure.code(if hidden { HIDDEN_MESSAGE } else { FAILED_CONDITION }));
+        return Err([failure].into_iter().chain(text.err().map(bare).unwrap_or_default()).collect());
+    }
     // A refresh-only apply creates nothing, so parts of the message can stay unknown.
     let text = context.shard.evaluate_in_part(&context.host, *message, address).await;
     let (value, text) = match (value, text) {
         (Ok(value), Ok(text)) => (value, text),
-        (value, text) => {
-            let problems = [value.err(), text.err()].into_iter().flatten().flatten();
-            let bare = |problem: Diagnostic| match problem.subject {
-                Some(_) => Diagnostic { address: None, ..problem },
-                None => problem,
-            };
-            return Err(problems.map(bare).collect());
-        }
+        (value, text) => return Err(bare([value.err(), text.err()].into_iter().flatten().flatten().collect())),
     };
-    let fault = MessageFault::of(&text);
-    let told = fault.as_ref().map(|fault| {
-        let range = context.shard.formula(*message).and_then(|formula| formula.range()).or(range.as_ref());
-        range.map_or_else(|| place(fault.error()), |range| fault.error().at(range.clone()))
-    });
     let mut warnings = Vec::new();
-    // The message of a validation does not matter unless the variable is invalid.
-    if let (Some(fault), Some(problem)) = (&fault, &told)
-        && *kind != CheckKind::Validation
-    {
+    let fault = MessageFault::of(&text);
+    if let Some(fault) = &fault {
+        let formula = context.shard.formula(*message);
+        let range = formula.and_then(|formula| formula.range()).or(range.as_ref());
+        let problem = range.map_or_else(|| place(fault.error()), |range| fault.error().at(range.clone()));
         if fault.is_invalid() {
-            return Err(told.into_iter().collect());
+            return Err(vec![problem]);
         }
         // The plan warns of a constant message, and its warnings are repeated at apply.
-        let is_constant = |formula: &Formula| matches!(formula.op(), FormulaOp::Constant(_));
-        if !context.shard.formula(*message).is_some_and(is_constant) {
-            warnings.push(Diagnostic { severity: Severity::Warning, ..problem.clone() });
+        if !formula.is_some_and(|formula| matches!(formula.op(), FormulaOp::Constant(_))) {
+            warnings.push(Diagnostic { severity: Severity::Warning, ..problem });
         }
     }
-    let value = match convert(&value, &Type::Bool) {
-        Ok(value) if !value.is_null() => value,
-        Ok(_) => return Err(vec![place(problems::null_condition())]),
-        Err(error) => return Err(vec![place(problems::unsuitable_condition(&error))]),
-    };
+    let value = judged(&value)?;
     if value.as_bool() == Some(true) {
         return Ok(context.done(Some(&value), TaskWrites::default(), warnings));
     }
@@ -145,8 +148,16 @@ pub(crate) async fn check(context: &TaskContext) -> Result<Done, Problems> {
         return Ok(context.done(Some(&value), TaskWrites::default(), warnings));
     }
     let failure = place(problems::failed_condition(*kind, address, message_text(&text)).code(code));
-    let told = told.filter(|_| *kind == CheckKind::Validation);
-    Err([failure].into_iter().chain(told).chain(warnings).collect())
+    Err([failure].into_iter().chain(warnings).collect())
+}
+
+/// The problems of formulas. Those with a position need no address.
+fn bare(problems: Problems) -> Problems {
+    let without = |problem: Diagnostic| match problem.subject {
+        Some(_) => Diagnostic { address: None, ..problem },
+        None => problem,
+    };
+    problems.into_iter().map(without).collect()
 }
 
 /// Changes only the state: deposes or forgets an object, or writes a result of planning.

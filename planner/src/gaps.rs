@@ -28,7 +28,7 @@ impl Gaps {
         }
         let Gaps { identities, clean, .. } = self;
         value.transform(&mut |_, part| match part.formula() {
-            Some(formula) if !part.is_known() && reached(formula, identities, clean) => {
+            Some(formula) if !part.is_known() && reached(formula, &of(identities), clean) => {
                 Transform::Replace(Value::null(part.ty()))
             }
             _ => Transform::Descend,
@@ -37,17 +37,26 @@ impl Gaps {
 
     /// Whether a formula depends on a placeholder.
     pub(crate) fn reach(&mut self, formula: &Formula) -> bool {
-        !self.formulas.is_empty() && reached(formula, &self.identities, &mut self.clean)
+        !self.formulas.is_empty() && reached(formula, &of(&self.identities), &mut self.clean)
     }
 }
 
-/// Whether a formula depends on one of the placeholders with these identities. `clean` caches formulas that depend on
-/// none, so shared parts are visited once.
-fn reached(formula: &Formula, placeholders: &FxHashSet<usize>, clean: &mut FxHashMap<usize, Formula>) -> bool {
+/// Whether a formula is one of the placeholders with these identities.
+fn of(placeholders: &FxHashSet<usize>) -> impl Fn(&Formula) -> bool {
+    |formula| placeholders.contains(&formula.identity())
+}
+
+/// Whether a part of a formula is `wanted`. `clean` caches formulas without such parts, so shared parts are visited
+/// once.
+pub(crate) fn reached(
+    formula: &Formula,
+    wanted: &dyn Fn(&Formula) -> bool,
+    clean: &mut FxHashMap<usize, Formula>,
+) -> bool {
     let (mut pending, mut seen) = (vec![formula.clone()], FxHashMap::default());
     while let Some(next) = pending.pop() {
         let identity = next.identity();
-        if placeholders.contains(&identity) {
+        if wanted(&next) {
             return true;
         }
         if !clean.contains_key(&identity) && !seen.contains_key(&identity) {

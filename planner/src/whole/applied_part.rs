@@ -4,13 +4,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;
 use weft_evaluator::config::applied_part;
 use weft_evaluator::config::reach::applied;
 use weft_evaluator::selection::Selection;
 use weft_graph_format::address::{ConfigResource, ResourceInstance};
 use weft_graph_format::changes::{OutputChange, ResourceChange};
-use weft_graph_format::formula::Formula;
+use weft_graph_format::formula::{Formula, FormulaOp};
 use weft_graph_format::graph::OperationId;
 use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
@@ -19,6 +20,7 @@ use crate::agenda::Agenda;
 use crate::agenda::planned::{Computed, PlannedStep, Work};
 use crate::evaluated::Evaluated;
 use crate::facts::Facts;
+use crate::gaps::reached;
 use crate::whole::checking::active;
 
 /// The outputs that are stored at apply.
@@ -52,6 +54,9 @@ pub(crate) fn leave_out(
     let part = applied_part(&facts.root, targets, &changed, &deleted, active);
     let left: BTreeSet<String> = changed.difference(&part.instances).map(ToString::to_string).collect();
     if !left.is_empty() {
+        // The conditions of these outputs are not evaluated, whether their values are stored or not.
+        let left: BTreeSet<String> =
+            left.into_iter().chain(part.outputs_left.iter().map(|name| format!("output.{name}"))).collect();
         without(agenda, &part.instances, &left);
     }
     let is_known = |name: &SmolStr| outputs.get(name).is_some_and(|change| change.after.is_wholly_known());
@@ -83,8 +88,9 @@ fn settled_outputs(
     kept.map(|(name, change)| (name.clone(), change.clone())).collect()
 }
 
-/// Removes the steps of all objects that are not in `kept`. Also removes the conditions of the objects in `left`. The
-/// reserved numbers of the removed operations become the numbers of constants that nothing reads.
+/// Removes the steps of all objects that are not in `kept`. Also removes the conditions of the objects in `left`, and
+/// everything that reads a result of these steps, except outputs. The reserved numbers of the removed operations become
+/// the numbers of constants that nothing reads.
 fn without(agenda: &mut Agenda, kept: &BTreeSet<ResourceInstance>, left: &BTreeSet<String>) {
     let mut unread: Vec<(OperationId, SmolStr)> = Vec::new();
     agenda.work.retain(|work| {
@@ -107,6 +113,7 @@ fn without(agenda: &mut Agenda, kept: &BTreeSet<ResourceInstance>, left: &BTreeS
             unread.extend(provisions.iter().filter_map(|provision| Some((provision.result?, label.clone()))));
         }
     }
+    without_readers(agenda, &mut unread);
     let nothing = || Formula::constant(Value::null(Type::Dynamic));
     let computed = unread.into_iter().map(|(result, label)| Computed {
         result,
@@ -116,4 +123,32 @@ fn without(agenda: &mut Agenda, kept: &BTreeSet<ResourceInstance>, left: &BTreeS
         provider: None,
     });
     agenda.computed.extend(computed);
+}
+
+/// Removes the conditions and the computed values that read one of the results in `unread`, and adds their results.
+fn without_readers(agenda: &mut Agenda, unread: &mut Vec<(OperationId, SmolStr)>) {
+    let mut gone: FxHashSet<OperationId> = unread.iter().map(|(result, _)| *result).collect();
+    // A formula is made before the numbers that follow it are reserved. So what was visited without a result in `gone`
+    // reads none of those that are added later.
+    let mut clean = FxHashMap::default();
+    let mut reads = |formula: &Formula, gone: &FxHashSet<OperationId>| {
+        let is_gone = |part: &Formula| matches!(part.op(), FormulaOp::Result(result, _) if gone.contains(result));
+        reached(formula, &is_gone, &mut clean)
+    };
+    agenda.computed.sort_by_key(|computed| computed.result);
+    agenda.computed.retain(|computed| {
+        let stays = !reads(&computed.formula, &gone);
+        if !stays {
+            gone.insert(computed.result);
+            unread.push((computed.result, computed.label.clone()));
+        }
+        stays
+    });
+    agenda.checks.retain(|check| {
+        let stays = !reads(&check.condition, &gone) && !reads(&check.message, &gone);
+        if !stays {
+            unread.push((check.result, check.address.clone()));
+        }
+        stays
+    });
 }

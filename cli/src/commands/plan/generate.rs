@@ -105,7 +105,8 @@ impl Generated {
     /// Whether the generated blocks, in the file `path`, are the only cause of these errors.
     pub fn is_refused(&self, path: &str, problems: &[Diagnostic]) -> bool {
         let is_here = |problem: &Diagnostic| problem.subject.as_ref().is_some_and(|range| *range.file == *path);
-        !self.blocks.is_empty() && problems.iter().filter(|problem| problem.is_error()).all(is_here)
+        let mut errors = problems.iter().filter(|problem| problem.is_error()).peekable();
+        !self.blocks.is_empty() && errors.peek().is_some() && errors.all(is_here)
     }
 
     /// Writes the file, and records the blocks in the plan, if there is one. Returns a warning if the file has any
