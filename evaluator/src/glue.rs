@@ -271,6 +271,8 @@ pub struct OpenCheck {
     pub condition: Value,
     /// The error message.
     pub message: Value,
+    /// The source range of the error message. `None` if Weft makes the message.
+    pub message_range: Option<SourceRange>,
     /// The source range of a failure: the condition, or the value that a validation rule refuses.
     pub range: SourceRange,
     /// The header of the validation rule, if the condition belongs to a validation rule.

@@ -2,6 +2,7 @@
 
 use std::fmt::Display;
 
+use weft_expressions::error_message::MessageFault;
 use weft_graph_format::address::{FunctionProvider, ResourceInstance};
 use weft_graph_format::diagnostic::{Diagnostic, NOT_BEGUN, NOT_BEGUN_BY_PROVIDER};
 use weft_graph_format::explain::SAID_BY_A_PROVIDER;
@@ -180,8 +181,15 @@ pub(crate) fn condition_summary(kind: CheckKind, address: &str) -> String {
     }
 }
 
-/// What the state stores, as OpenTofu does, in place of the message of a validation that cannot be evaluated.
-pub(crate) const NO_MESSAGE: &str = "Failed to evaluate condition error message.";
+/// What the state stores, as OpenTofu does, in place of the message of a failed validation that cannot be shown. `None`
+/// for a message that cannot be evaluated.
+pub(crate) fn stored_message(fault: Option<&MessageFault>) -> &'static str {
+    match fault {
+        Some(MessageFault::Sensitive) => "The error message included a sensitive value, so it will not be displayed.",
+        Some(MessageFault::Ephemeral) => "The error message included an ephemeral value, so it will not be displayed.",
+        Some(MessageFault::NotAString(_) | MessageFault::Null) | None => "Failed to evaluate condition error message.",
+    }
+}
 
 /// A condition is false. `text` is its message.
 pub(crate) fn failed_condition(kind: CheckKind, address: &str, text: String) -> Diagnostic {

@@ -97,6 +97,10 @@ pub(crate) async fn check(context: &TaskContext) -> Result<Done, Problems> {
         Some(range) => Diagnostic { address: None, ..problem }.at(range.clone()),
         None => problem.about(address.as_str()),
     };
+    let of_message = |fault: &MessageFault| {
+        let range = context.shard.formula(*message).and_then(|formula| formula.range());
+        range.map_or_else(|| place(fault.error()), |range| fault.error().at(range.clone()))
+    };
     let judged = |value: &Value| match convert(value, &Type::Bool) {
         Ok(value) if !value.is_null() => Ok(value),
         Ok(_) => Err(vec![place(problems::null_condition())]),
@@ -109,12 +113,15 @@ pub(crate) async fn check(context: &TaskContext) -> Result<Done, Problems> {
             // The message of a validation does not matter if the variable is valid.
             return Ok(context.done(Some(&value), TaskWrites::default(), Vec::new()));
         }
-        let text = context.shard.evaluate(&context.host, *message, address).await;
-        let shown = text.as_ref().map_or_else(|_| String::from(problems::NO_MESSAGE), message_text);
-        let hidden = text.as_ref().is_ok_and(|text| MessageFault::of(text).is_some());
-        let failure = problems::failed_condition(*kind, address, shown);
-        let failure = place(failure.code(if hidden { HIDDEN_MESSAGE } else { FAILED_CONDITION }));
-        return Err([failure].into_iter().chain(text.err().map(bare).unwrap_or_default()).collect());
+        let (text, also) = match context.shard.evaluate(&context.host, *message, address).await {
+            Ok(text) => match MessageFault::of(&text) {
+                Some(fault) => (problems::stored_message(Some(&fault)).to_owned(), vec![of_message(&fault)]),
+                None => (message_text(&text), Vec::new()),
+            },
+            Err(problems) => (problems::stored_message(None).to_owned(), bare(problems)),
+        };
+        let failure = place(problems::failed_condition(*kind, address, text).code(FAILED_CONDITION));
+        return Err([failure].into_iter().chain(also).collect());
     }
     // A refresh-only apply creates nothing, so parts of the message can stay unknown.
     let text = context.shard.evaluate_in_part(&context.host, *message, address).await;
@@ -125,22 +132,21 @@ pub(crate) async fn check(context: &TaskContext) -> Result<Done, Problems> {
     let mut warnings = Vec::new();
     let fault = MessageFault::of(&text);
     if let Some(fault) = &fault {
-        let formula = context.shard.formula(*message);
-        let range = formula.and_then(|formula| formula.range()).or(range.as_ref());
-        let problem = range.map_or_else(|| place(fault.error()), |range| fault.error().at(range.clone()));
         if fault.is_invalid() {
-            return Err(vec![problem]);
+            return Err(vec![of_message(fault)]);
         }
         // The plan warns of a constant message, and its warnings are repeated at apply.
+        let formula = context.shard.formula(*message);
         if !formula.is_some_and(|formula| matches!(formula.op(), FormulaOp::Constant(_))) {
-            warnings.push(Diagnostic { severity: Severity::Warning, ..problem });
+            warnings.push(Diagnostic { severity: Severity::Warning, ..of_message(fault) });
         }
     }
     let value = judged(&value)?;
     if value.as_bool() == Some(true) {
         return Ok(context.done(Some(&value), TaskWrites::default(), warnings));
     }
-    let code = if fault.is_none() { FAILED_CONDITION } else { HIDDEN_MESSAGE };
+    let is_shown = fault.is_none() && text.is_wholly_known();
+    let code = if is_shown { FAILED_CONDITION } else { HIDDEN_MESSAGE };
     if *kind == CheckKind::Assertion {
         // A false assertion is a warning, and stops nothing.
         let warning = Diagnostic::warning(problems::condition_summary(*kind, address), message_text(&text));

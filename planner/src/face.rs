@@ -273,9 +273,9 @@ impl Glue for Planner {
             // Apply does not know the rules, so the message contains the source range.
             Some(rule) => {
                 let parts = vec![message, Formula::constant(Value::string(checked_by(rule)))];
-                Formula::new(FormulaOp::Template(parts), Type::String, None)
+                Formula::new(FormulaOp::Template(parts), Type::String, check.message_range)
             }
-            None => message,
+            None => message.placed(check.message_range),
         };
         let mut agenda = self.agenda();
         let result = agenda.reserve();

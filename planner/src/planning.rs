@@ -322,12 +322,10 @@ fn finish(planner: &Planner, failed: bool) -> PlanOutcome {
     let destroys_first = checking::stored_as_destroy_first(facts, &evaluated, forced(&agenda.work), &changes.resources);
     let configured = |instance: &_| planner.ask.providers.registered(instance);
     let active = checking::active(facts, &evaluated, &changes.resources);
-    let stored = applied_part::leave_out(facts, &mut agenda, &changes.outputs, &active);
-    outputs.settle(&stored.as_planned);
+    let mut applied = applied_part::leave_out(facts, &mut agenda, &changes.outputs, &active);
     // Outputs that only apply evaluates, and outputs that a partial destroy keeps.
     let mut hidden = std::mem::take(&mut evaluated.late);
     hidden.extend(outputs.kept_by_destroy(facts));
-    let mut applied = stored.changes;
     applied.extend(hidden_changes(facts, &outputs, &hidden));
     outputs.wanted.extend(hidden);
     agenda.memories = remembering::memory_changes(facts, &evaluated, &mut gaps, &configured, &schemas, &agenda);

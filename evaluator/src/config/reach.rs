@@ -84,13 +84,10 @@ pub fn applied(root: &Arc<CompiledModule>, selection: &Selection, active: &BTree
 pub fn refreshed(root: &Arc<CompiledModule>, selection: &Selection) -> BTreeSet<ConfigResource> {
     let mut active = BTreeSet::new();
     for module in root.all() {
-        let has_conditions = |block: &&Arc<ResourceBlock>| {
-            block.resource.mode == ResourceMode::Managed
-                && !(block.lifecycle.preconditions.is_empty() && block.lifecycle.postconditions.is_empty())
-        };
-        let found = module.resources.values().filter(has_conditions);
+        let blocks = module.resources.values();
+        let counted = blocks.filter(|block| block.resource.mode == ResourceMode::Managed && block.has_conditions());
         active.extend(
-            found.map(|block| ConfigResource { module: module.path.clone(), resource: block.resource.clone() }),
+            counted.map(|block| ConfigResource { module: module.path.clone(), resource: block.resource.clone() }),
         );
     }
     applied(root, selection, &active).resources
@@ -185,11 +182,8 @@ fn checked_nodes(root: &Arc<CompiledModule>, graph: &StaticGraph) -> BTreeMap<St
             }
         };
         let path = || module.path.clone();
-        for (resource, block) in &module.resources {
-            let (before, after) = (&block.lifecycle.preconditions, &block.lifecycle.postconditions);
-            if !(before.is_empty() && after.is_empty()) {
-                add(Node::Resource(path(), resource.clone()), !after.is_empty());
-            }
+        for (resource, block) in module.resources.iter().filter(|(_, block)| block.has_conditions()) {
+            add(Node::Resource(path(), resource.clone()), !block.lifecycle.postconditions.is_empty());
         }
         for output in module.outputs.values().filter(|output| !output.preconditions.is_empty()) {
             add(Node::Output(path(), output.name.clone()), false);

@@ -193,6 +193,7 @@ impl Assertions<'_> {
             kind: CheckKind::Assertion,
             condition,
             message,
+            message_range: Some(self.block.asserts[index].error_message.range()),
             range: self.range(index),
             rule: None,
             waits: Origin::union(self.node.waits().into_iter().chain(self.origin.clone())),

@@ -189,6 +189,7 @@ impl ModuleNode {
                 kind: conditions.kind,
                 condition,
                 message,
+                message_range: Some(block.error_message.range()),
                 range: block.condition.range(),
                 rule: None,
                 waits: conditions.waits.clone(),
@@ -209,15 +210,17 @@ impl ModuleNode {
             }
             // Validation ignores failed conditions of resources. The plan reports them.
             Ok(ConditionResult::Fails { .. }) if !decides && condition.of_resource => Ok(Checked::default()),
-            Ok(ConditionResult::Fails { message, recorded, values, .. }) => {
+            Ok(ConditionResult::Fails { message, recorded, values, made_from: (_, text) }) => {
                 tally.note(CheckStatus::Fail, recorded);
                 let problem =
                     problems::failed_condition(tally.kind, conditions.kind, &message, block.condition.range())
                         .checking(&tally.address);
                 if self.evaluation.purpose().warns_of_failed_conditions() {
                     if tally.kind == CheckedKind::Output {
-                        // The plan only warns of the failed condition. Apply must report it as an error.
-                        at_apply(&tally.address, Value::bool(false), Value::string(&message), false);
+                        // The plan only warns of the failed condition. Apply must report it as an error. The plan must
+                        // not contain ephemeral values.
+                        let text = if text.deep().ephemeral { Value::string(&message) } else { text };
+                        at_apply(&tally.address, Value::bool(false), text, false);
                     }
                     let severity = Severity::Warning;
                     let problem = problem.code(FAILED_CONDITION);

@@ -318,6 +318,7 @@ impl ModuleNode {
                     kind: CheckKind::Validation,
                     condition,
                     message,
+                    message_range: Some(validation.error_message.range()),
                     range: self.given_at(variable),
                     rule: Some(validation.range.clone()),
                     waits,

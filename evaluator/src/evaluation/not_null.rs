@@ -41,6 +41,7 @@ impl ModuleNode {
             kind: CheckKind::Precondition,
             condition: given,
             message: Value::string(message),
+            message_range: None,
             range: at,
             rule: None,
             waits: None,

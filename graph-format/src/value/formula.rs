@@ -273,6 +273,14 @@ impl Formula {
         Formula::new(FormulaOp::Result(operation, path), ty, None)
     }
 
+    /// The same formula, which gets this source range if it has none.
+    pub fn placed(self, range: Option<SourceRange>) -> Formula {
+        match (self.range(), range) {
+            (None, Some(range)) => Formula::new(self.op().clone(), self.ty().clone(), Some(range)),
+            _ => self,
+        }
+    }
+
     /// Adds marks to the result of the formula.
     pub fn marked(self, marks: &Marks) -> Formula {
         if marks.is_empty() || matches!(self.op(), FormulaOp::Mark(_, found) if found.union(marks) == *found) {

@@ -32,8 +32,7 @@ impl KindOfPlan for Destroy {
     async fn plan_managed(&self, planner: &Planner, desired: DesiredInstance) -> Result<Managed, Problems> {
         if !planner.facts.is_selected_to_go(&desired.address) {
             let facts = &planner.facts;
-            let selected = facts.options.refresh && !facts.selection().leaves_out(&desired.address);
-            if selected && !facts.holds_nothing(&desired.address) {
+            if facts.options.refresh && !facts.selection().leaves_out(&desired.address) {
                 return Box::pin(look(planner, desired)).await.map(unseen);
             }
             let stored =
@@ -71,27 +70,42 @@ fn heed_normal_plan(planner: &Planner, of: &Unwanted<'_>) -> Result<(), Problems
     verdict(protection.as_ref(), of.address, "destroyed").allowed()
 }
 
-/// Reads an instance that stays and that the selected objects need, as OpenTofu does. The destroy plan makes no change
-/// to the instance. But if the normal plan would change the instance, data sources wait as if the change were made.
+/// Reads an instance that stays, or that does not exist, and that the selected objects need, as OpenTofu does. The
+/// destroy plan makes no change to the instance. But if the normal plan would change the instance, readers see its planned value, and data sources
+/// wait as if the change were made.
 async fn look(planner: &Planner, desired: DesiredInstance) -> Result<Value, Problems> {
     let in_use = open(planner, &desired).await?;
     let prior = planner.prior_of(&desired, &in_use.provider).await?;
-    if usual_plan(planner, &desired, prior.as_ref(), &in_use.provider).await?.is_some() {
+    let planned = usual_plan(planner, &desired, prior.as_ref(), &in_use.provider).await?;
+    if planned.is_some() {
         planner.agenda().effects.takes_part(desired.address.all());
     }
-    let unknown = Value::unknown(desired.schema.block.implied_type());
-    let Some(prior) = prior else { return Ok(unknown) };
+    let planned = planned.filter(|_| planner.facts.options.refresh);
+    let Some(prior) = prior else { return Ok(created(&desired, planned)) };
     note_read(planner, &desired, &prior);
-    Ok(if prior.value.is_null() { unknown } else { with_schema_marks(&prior.value, &desired.schema) })
+    if prior.value.is_null() {
+        return Ok(created(&desired, planned));
+    }
+    Ok(with_schema_marks(&changed(planner, &desired, &prior, planned), &desired.schema))
+}
+
+/// What readers see of an object that does not exist: the value that the normal plan would create.
+fn created(desired: &DesiredInstance, planned: Option<Value>) -> Value {
+    match planned {
+        Some(planned) => never_there(&with_schema_marks(&planned, &desired.schema)),
+        None => never_there(&Value::unknown(desired.schema.block.implied_type())),
+    }
+}
+
+/// What readers see of an existing object: the value to which the normal plan would change it.
+fn changed(planner: &Planner, desired: &DesiredInstance, prior: &Prior, planned: Option<Value>) -> Value {
+    let Some(planned) = planned else { return prior.value.clone() };
+    let configures = planner.facts.configuring.contains(&desired.address.config());
+    as_planned(&prior.value, &planned, configures)
 }
 
 /// Deletes a desired instance. Readers see its prior value.
 async fn destroy(planner: &Planner, desired: DesiredInstance) -> Result<Value, Problems> {
-    // For an object that does not exist, readers see the value that the normal plan would create.
-    let created = |planned: Option<Value>| match planned {
-        Some(planned) => never_there(&with_schema_marks(&planned, &desired.schema)),
-        None => never_there(&Value::unknown(desired.schema.block.implied_type())),
-    };
     let in_use = open(planner, &desired).await?;
     let mut prior = planner.prior_of(&desired, &in_use.provider).await?;
     if planner.ask.refresh
@@ -111,7 +125,7 @@ async fn destroy(planner: &Planner, desired: DesiredInstance) -> Result<Value, P
         // The normal plan would create or replace the object, so its readers wait as if that change were made.
         planner.agenda().effects.takes_part(desired.address.all());
     }
-    let Some(prior) = prior else { return Ok(created(planned)) };
+    let Some(prior) = prior else { return Ok(created(&desired, planned)) };
     let in_use = planner.ask.open(&desired.provider).await?;
     let operation = planner
         .plan_leaving(Unwanted {
@@ -126,18 +140,13 @@ async fn destroy(planner: &Planner, desired: DesiredInstance) -> Result<Value, P
         .await?;
     if prior.value.is_null() {
         // The object was deleted outside of Weft.
-        return Ok(created(planned));
+        return Ok(created(&desired, planned));
     }
-    let seen = match planned {
-        Some(planned) => {
-            // Readers wait as if the change of the normal plan were made.
-            planner.agenda().effects.takes_part(desired.address.all());
-            let configures = planner.facts.configuring.contains(&desired.address.config());
-            as_planned(&prior.value, &planned, configures)
-        }
-        None => prior.value.clone(),
-    };
-    let seen = with_schema_marks(&seen, &desired.schema);
+    if planned.is_some() {
+        // Readers wait as if the change of the normal plan were made.
+        planner.agenda().effects.takes_part(desired.address.all());
+    }
+    let seen = with_schema_marks(&changed(planner, &desired, &prior, planned), &desired.schema);
     Ok(match operation {
         Some(operation) => seen.add_origin(Some(&Origin::before_delete(operation))),
         None => seen,

@@ -23,27 +23,19 @@ use crate::facts::Facts;
 use crate::gaps::reached;
 use crate::whole::checking::active;
 
-/// The outputs that are stored at apply.
-pub(crate) struct AppliedOutputs {
-    /// The changes. The other outputs keep their stored values.
-    pub(crate) changes: BTreeMap<SmolStr, OutputChange>,
-    /// The outputs whose planned values are stored, because they depend on instances that apply leaves out.
-    pub(crate) as_planned: BTreeSet<SmolStr>,
-}
-
-/// Removes from an agenda the steps that are omitted at apply. Returns the outputs that are stored at apply. `active`
-/// are the resources that are evaluated at apply: changed resources, and resources with conditions.
+/// Removes from an agenda the steps that are omitted at apply. Returns the changes of the outputs that are stored at
+/// apply. The other outputs keep their values: those that depend on omitted steps and are not known yet. `active` are
+/// the resources that are evaluated at apply: changed resources, and resources with conditions.
 pub(crate) fn leave_out(
     facts: &Facts,
     agenda: &mut Agenda,
     outputs: &BTreeMap<SmolStr, OutputChange>,
     active: &BTreeSet<ConfigResource>,
-) -> AppliedOutputs {
-    let all = |changes| AppliedOutputs { changes, as_planned: BTreeSet::new() };
+) -> BTreeMap<SmolStr, OutputChange> {
     if !facts.rules.makes_objects {
-        return all(settled_outputs(facts.selection(), outputs));
+        return settled_outputs(facts.selection(), outputs);
     }
-    let Selection::Only(targets) = facts.selection() else { return all(outputs.clone()) };
+    let Selection::Only(targets) = facts.selection() else { return outputs.clone() };
     let changed: BTreeSet<ResourceInstance> = agenda.work.iter().map(|work| work.address.clone()).collect();
     // A create-first object is deleted after its dependents change.
     let goes_first = |work: &&Work| match &work.step {
@@ -59,10 +51,9 @@ pub(crate) fn leave_out(
             left.into_iter().chain(part.outputs_left.iter().map(|name| format!("output.{name}"))).collect();
         without(agenda, &part.instances, &left);
     }
-    let is_known = |name: &SmolStr| outputs.get(name).is_some_and(|change| change.after.is_wholly_known());
-    let as_planned: BTreeSet<SmolStr> = part.outputs_left.iter().filter(|name| is_known(name)).cloned().collect();
-    let kept = outputs.iter().filter(|(name, _)| !part.outputs_left.contains(*name) || as_planned.contains(*name));
-    AppliedOutputs { changes: kept.map(|(name, change)| (name.clone(), change.clone())).collect(), as_planned }
+    let kept =
+        outputs.iter().filter(|(name, change)| !part.outputs_left.contains(*name) || change.after.is_wholly_known());
+    kept.map(|(name, change)| (name.clone(), change.clone())).collect()
 }
 
 /// The outputs that apply evaluates although a partial plan omits them. The plan omits an output that depends on

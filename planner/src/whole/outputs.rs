@@ -42,13 +42,6 @@ impl Outputs {
         }
     }
 
-    /// Makes the planned values of these outputs independent of the results of operations.
-    pub(crate) fn settle(&mut self, names: &BTreeSet<SmolStr>) {
-        for (_, output) in self.wanted.iter_mut().filter(|(name, _)| names.contains(*name)) {
-            output.value = without_provenance(&output.value);
-        }
-    }
-
     /// The outputs that a destroy with targets stores: those with known values whose resources are all selected. The
     /// values are those of the refreshed objects.
     pub(crate) fn kept_by_destroy(&self, facts: &Facts) -> RootOutputs {
@@ -57,8 +50,7 @@ impl Outputs {
         let reached = planned(&facts.root, facts.selection()).outputs;
         let is_selected = |name: &SmolStr| reached.contains(&(Module::root(), name.clone()));
         let kept = self.last.iter().filter(|(name, output)| is_selected(name) && is_kept(output));
-        let bare = |output: &RootOutput| RootOutput { value: without_provenance(&output.value), ..output.clone() };
-        kept.map(|(name, output)| (name.clone(), bare(output))).collect()
+        kept.map(|(name, output)| (name.clone(), output.clone())).collect()
     }
 }
 

@@ -118,7 +118,7 @@ impl Handover<'_> {
 /// Warns about empty provider blocks of a called module: once for each local name, at its last block.
 fn redundant_blocks(child: &CompiledModule) -> impl Iterator<Item = Diagnostic> {
     let mut empty: BTreeMap<&SmolStr, &ProviderBlock> = BTreeMap::new();
-    for block in child.providers.values().filter(|block| !block.is_configured()) {
+    for block in child.providers.values().filter(|block| block.is_empty && block.version.is_none()) {
         let last = empty.entry(&block.local_name).or_insert(block);
         if last.range < block.range {
             *last = block;

@@ -228,6 +228,7 @@ impl Interned {
                 let known = &mut owner[*root as usize];
                 *known = merge(*known, id);
             }
+            // A message that fails is a failure of its own check, and that of a validation may never be evaluated.
             if let Operation::Check { message, .. } = &drafted.operation {
                 spared[*message as usize] = true;
             }

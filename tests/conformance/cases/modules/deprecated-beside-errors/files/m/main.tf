@@ -1,0 +1,5 @@
+
+output "old" {
+  value      = "zone-a"
+  deprecated = "use new"
+}
