@@ -400,6 +400,12 @@ pub trait Glue: Send + Sync + 'static {
         None
     }
 
+    /// The stored values of the instances of a resource that the configuration does not want, and that are outside the
+    /// selection. The plan does not delete them, so they are a part of the value of the resource.
+    fn left_over(&self, _: &AbsResource, _: &Expansion, _: &Schema) -> Vec<(InstanceKey, Value)> {
+        Vec::new()
+    }
+
     /// Whether an instance has neither a value nor a placeholder, because the plan creates nothing and state has no
     /// object.
     fn is_absent(&self, _: &ResourceInstance) -> bool {

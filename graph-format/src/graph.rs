@@ -115,3 +115,10 @@ pub struct ExecutionGraph {
     /// The operation that produces the final state of each resource instance, by address.
     pub final_states: BTreeMap<String, OperationId>,
 }
+
+impl ExecutionGraph {
+    /// Whether an apply stores the value of an output.
+    pub fn stores_outputs(&self) -> bool {
+        self.outline.iter().any(|row| row.is(Opcode::Output))
+    }
+}

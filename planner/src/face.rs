@@ -31,7 +31,7 @@ use crate::kind::Gap;
 use crate::planner::Planner;
 use crate::prior::with_schema_marks;
 use crate::problems::{self, Problems};
-use crate::whole::orphans::{first_surplus, protected_surplus};
+use crate::whole::orphans::{first_surplus, left_over, protected_surplus};
 use crate::whole::protection::{problems_of, protection, verdict};
 use crate::whole::selecting::{nothing, replacements_without_instance};
 
@@ -54,6 +54,15 @@ impl Planner {
         outcome.map_err(|problems| {
             self.report.add(problems);
             Failed
+        })
+    }
+
+    /// The stored value of an instance. `None` if the instance has no object. Unknown if the state has an invalid
+    /// object, which is reported.
+    fn stored_value(&self, address: &ResourceInstance, schema: &Schema) -> Option<Value> {
+        self.facts.stored_value(address, schema).unwrap_or_else(|problem| {
+            self.report.add(vec![problem]);
+            Some(Value::unknown(schema.block.implied_type()))
         })
     }
 }
@@ -112,10 +121,18 @@ impl Glue for Planner {
         if self.facts.keeps_left_out(address) {
             self.evaluated().desired.insert(address.clone());
         }
-        self.facts.stored_value(address, schema).unwrap_or_else(|problem| {
-            self.report.add(vec![problem]);
-            Some(Value::unknown(schema.block.implied_type()))
-        })
+        self.stored_value(address, schema)
+    }
+
+    fn left_over(
+        &self,
+        resource: &AbsResource,
+        expansion: &Expansion,
+        schema: &Schema,
+    ) -> Vec<(InstanceKey, Value)> {
+        let kept = left_over(&self.facts.state, self.facts.selection(), resource, expansion);
+        let valued = |address: &ResourceInstance| Some((address.key.clone(), self.stored_value(address, schema)?));
+        kept.into_iter().filter_map(valued).collect()
     }
 
     fn is_absent(&self, address: &ResourceInstance) -> bool {

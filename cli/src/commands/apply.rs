@@ -417,10 +417,11 @@ impl<'a> Site<'a> {
         let forgotten = forgotten(&work.plan.changes);
         let destroying = work.plan.manifest.ui_mode == UiMode::Destroy;
         let known = apply::checks::PlanChecks::of(&work.plan);
-        let applyable = work.plan.manifest.applyable;
+        // A destroy with targets can store outputs although it shows no changes.
+        let has_work = work.plan.manifest.applyable || work.plan.graph.stores_outputs();
         let partial = !work.plan.manifest.targets.is_empty() || !work.plan.manifest.excludes.is_empty();
         // A run records that a signature was used, even if there is nothing to do.
-        let mut ending = if !applyable && !work.single_use {
+        let mut ending = if !has_work && !work.single_use {
             ApplyOutcome::default()
         } else {
             match self {
@@ -453,7 +454,7 @@ impl<'a> Site<'a> {
             && !ending.store_failed
         {
             let failed = |error| vec![store::problem(&error)];
-            if !applyable {
+            if !has_work {
                 apply::checks::store(store.as_ref(), &known).await.map_err(failed)?;
             }
             apply::checks::begin_state(store.as_ref(), arguments).await.map_err(failed)?;

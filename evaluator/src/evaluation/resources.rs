@@ -74,7 +74,8 @@ impl ModuleNode {
             let absolute = node.absolute(&key);
             node.clear_destroy(&block)?;
             let protection = node.protection(&block).await?;
-            node.evaluation.glue.expanded(&absolute, &expanded.expansion(), protection);
+            let expansion = expanded.expansion();
+            node.evaluation.glue.expanded(&absolute, &expansion, protection);
             if expanded.instances.is_empty() && node.evaluation.purpose().lists_bare() {
                 node.list_bare(&block, &absolute).await;
             }
@@ -91,6 +92,8 @@ impl ModuleNode {
             let values = node.clone().all_instances(common, instances).await;
             node.evaluation.glue.planned_all(&absolute).await?;
             let mut values = values?;
+            values.extend(glue.left_over(&absolute, &expansion, &schema));
+            values.sort_by(|(a, _), (b, _)| a.cmp(b));
             for (_, value) in &mut values {
                 *value = node.with_deprecations(&key, &schema.block, value);
             }

@@ -162,6 +162,26 @@ pub(crate) fn first_surplus<'a>(
     state.of_resource(resource).find(|address| !expansion.has(&address.key) && selection.covers(address))
 }
 
+/// The instances of a resource in state that its expansion does not contain, and that a partial plan keeps. Instances
+/// with another kind of key than the expansion are omitted.
+pub(crate) fn left_over<'a>(
+    state: &'a PriorState,
+    selection: &Selection,
+    resource: &AbsResource,
+    expansion: &Expansion,
+) -> Vec<&'a ResourceInstance> {
+    if *selection == Selection::All {
+        return Vec::new();
+    }
+    let is_key = |key: &InstanceKey| match expansion.kind {
+        ExpansionKind::Count => matches!(key, InstanceKey::Int(_)),
+        ExpansionKind::ForEach => matches!(key, InstanceKey::String(_)),
+        ExpansionKind::Single | ExpansionKind::Enabled => false,
+    };
+    let surplus = state.of_resource(resource).filter(|address| is_key(&address.key) && !expansion.has(&address.key));
+    surplus.filter(|address| selection.leaves_out(address)).collect()
+}
+
 /// An error for each removed provider configuration that orphans without blocks still need.
 pub(crate) fn absent_providers(facts: &Facts) -> Vec<Diagnostic> {
     let orphans = facts.state.managed().filter(|(address, _)| !facts.is_configured(&address.config()));
@@ -194,6 +214,8 @@ pub(crate) fn has_calls(root: &CompiledModule, module: &ModuleInstance) -> bool 
 
 #[cfg(test)]
 mod tests {
+    use weft_evaluator::selection::SelectedAddress;
+
     use super::*;
     use crate::inputs::{PlanKind, PlanOptions};
 
@@ -269,6 +291,34 @@ mod tests {
             let expansion = Expansion { kind: ExpansionKind::Count, keys };
             let found = first_surplus(&facts.state, &Selection::All, &resource.parse().unwrap(), &expansion);
             assert_eq!(found.map(ToString::to_string).as_deref(), want);
+        }
+    }
+
+    #[test]
+    fn a_partial_plan_keeps_surplus_instances_outside_the_selection() {
+        let state: &[(&str, &[&str])] = &[("a.x", &[]), ("a.x[0]", &[]), ("a.x[1]", &[]), ("a.x[2]", &[])];
+        let facts = Facts::for_tests("", state, PlanOptions::of_kind(PlanKind::Normal));
+        let addresses = |text: &str| vec![SelectedAddress::parse(text).unwrap()];
+        let only = |text: &str| Selection::Only(addresses(text));
+        let all_but = |text: &str| Selection::AllBut(addresses(text));
+        for (selection, kind, want) in [
+            (Selection::All, ExpansionKind::Count, ""),
+            (only("a.x[0]"), ExpansionKind::Count, "a.x[1] a.x[2]"),
+            (only("a.x[1]"), ExpansionKind::Count, "a.x[2]"),
+            (only("a.x"), ExpansionKind::Count, ""),
+            (only("a.y"), ExpansionKind::Count, ""),
+            (all_but("a.x[2]"), ExpansionKind::Count, "a.x[2]"),
+            (only("a.x[0]"), ExpansionKind::ForEach, ""),
+            (only("a.x[0]"), ExpansionKind::Single, ""),
+        ] {
+            let keys = match kind {
+                ExpansionKind::Count => [InstanceKey::Int(0)].into(),
+                _ => [].into(),
+            };
+            let expansion = Expansion { kind, keys };
+            let found = left_over(&facts.state, &selection, &"a.x".parse().unwrap(), &expansion);
+            let found: Vec<String> = found.into_iter().map(ToString::to_string).collect();
+            assert_eq!(found.join(" "), want, "{selection:?} {kind:?}");
         }
     }
 }
