@@ -176,8 +176,8 @@ pub fn applied_part(
 }
 
 impl NamedInstances<'_> {
-    /// The instances in `deleted` whose deletes come before the changes of the instances in `targets`. A target does not
-    /// wait for deletes in other instances of its module.
+    /// The instances in `deleted` whose deletes come before the changes of the instances in `targets`. A target waits
+    /// for no deletes in other instances of its own module.
     fn deletes_before<'m>(
         &self,
         targets: impl Iterator<Item = &'m ResourceInstance>,

@@ -140,8 +140,8 @@ pub(super) fn key_missing(user: User, at: &SourceRange) -> Diagnostic {
 pub(super) fn key_unexpected(user: User, name: &str, alias: Option<&str>, at: &SourceRange) -> Diagnostic {
     let aliased = alias.map(|alias| format!(" with alias = {alias:?}")).unwrap_or_default();
     let detail = format!(
-        "The key chooses an instance of a provider configuration with for_each, but no provider {name:?} block{aliased} \
-         in this module has for_each. Remove the key."
+        "The key chooses an instance of a provider configuration with for_each, but no provider {name:?} \
+         block{aliased} in this module has for_each. Remove the key."
     );
     of_user(user, &detail, at)
 }
