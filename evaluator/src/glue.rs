@@ -243,8 +243,8 @@ pub struct Protection {
     pub range: SourceRange,
     /// A name in the expression that only exists in instances, such as `count.index`, with its range.
     pub of_instances: Option<(&'static str, SourceRange)>,
-    /// Problems of the names in the expression. They are reported when the resource is planned, but the resource is
-    /// planned nevertheless.
+    /// Problems of the names in the expression. They are reported when the resource is planned, but do not prevent the
+    /// plan of the resource.
     pub wrong: Vec<Diagnostic>,
 }
 

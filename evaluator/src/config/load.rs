@@ -89,9 +89,8 @@ pub fn load_tree_beyond(
     Loader { beyond: true, ..Loader::new(root, places, inputs) }.loaded()
 }
 
-/// Loads a module below `root` as a root module, for a test that runs this module in place of the configuration. `path`
-/// is the path of the module itself for lookups in `places`: a module that it calls is looked up as `path` and the name
-/// of the call.
+/// Loads a module below `root` as a root module, for a test that runs this module in place of the configuration. The
+/// modules that it calls are looked up in `places` as if it had the path `path`.
 pub fn load_tree_under(
     root: &Path,
     dir: &str,

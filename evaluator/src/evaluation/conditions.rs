@@ -217,9 +217,9 @@ impl ModuleNode {
                         .checking(&tally.address);
                 if self.evaluation.purpose().warns_of_failed_conditions() {
                     if tally.kind == CheckedKind::Output {
-                        // The plan only warns of the failed condition, but apply must report it as an error. If the
-                        // message is made from ephemeral values, the plan stores its text, because a plan must not
-                        // contain ephemeral values.
+                        // The plan only warns of the failed condition, but apply must report it as an error. A plan
+                        // must not contain ephemeral values, so it stores the finished text of a message that is made
+                        // from them.
                         let text = if text.deep().ephemeral { Value::string(&message) } else { text };
                         at_apply(&tally.address, Value::bool(false), text, false);
                     }

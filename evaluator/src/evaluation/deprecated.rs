@@ -56,7 +56,7 @@ fn visit_last(value: &Value, depth: usize, found: &mut [Option<ValueStep>], budg
 
 impl ModuleNode {
     /// The mark for the values of a deprecated output. `None` for other outputs. Also `None` in the root module, whose
-    /// outputs have no users, and during validation, which does not track from where deprecated values come.
+    /// outputs have no users, and during validation, which does not track where deprecated values come from.
     pub(super) fn deprecation(&self, output: &Output) -> Option<Marks> {
         if self.caller.is_none() || !self.evaluation.purpose().tracks_deprecations() {
             return None;
