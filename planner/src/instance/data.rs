@@ -204,9 +204,9 @@ impl Planner {
         }
     }
 
-    /// Records a data source with this value, so that it is stored in the state. Adds the record to the agenda and
-    /// returns `None`, unless apply reads the data source for a check block. In that case, the record must be stored
-    /// before the read, so it is returned. `None` also if the state already has this record.
+    /// Records a data source with this value, so that it is stored in the state. Usually adds the record to the agenda
+    /// and returns `None`. If apply reads the data source for a check block, returns the record instead, because it
+    /// must be stored before that read. Returns `None` if the state already has the record.
     fn note_data(&self, desired: &DesiredInstance, value: &Value) -> Option<Record> {
         let address = &desired.address;
         let bare = without_provenance(value);

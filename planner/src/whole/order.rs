@@ -72,9 +72,9 @@ pub(crate) enum DeleteKind {
 /// An operation, and the operations that it additionally waits for.
 pub(crate) type Wait = (OperationId, Option<Origin>);
 
-/// Operations by the configured resource that they depend on. Instances of a module are independent of each other, so
-/// an operation in the module of the resource depends only on the resource's objects in its own module instance. In
-/// this case, the key contains the module instance. `None` stands for all module instances.
+/// Operations by the configured resource that they depend on. If an operation is in the same module as this resource,
+/// it depends only on objects in its own module instance, because instances of a module are independent of each other.
+/// In this case, the key also contains the module instance. Otherwise, `None` stands for all module instances.
 #[derive(Debug, Default)]
 struct Dependents(FxHashMap<(Arc<ConfigResource>, Option<ModuleInstance>), Vec<OperationId>>);
 
