@@ -313,12 +313,11 @@ impl Decoder {
         }]
     }
 
-    /// Handles the problems of a block that an unknown collection generates. Returns the problem with which apply fails
-    /// if the block exists.
+    /// Handles the problems of a block that a `dynamic` block with an unknown `for_each` generates. Whether the block
+    /// exists is not known yet. Returns the error that apply reports if the block exists.
     ///
-    /// It is not known yet whether the block exists, so its problems become a failure at apply. There are two
-    /// exceptions: a set with an unknown element is never empty, so the problems of its block are reported now, and so
-    /// are problems that only concern the schema.
+    /// Two kinds of problems are reported now instead: problems that concern only the schema, and all problems if
+    /// `for_each` is a set, because a set with an unknown element is never empty.
     fn problems_of_unknown(&mut self, collection: &Value, problems: Vec<Diagnostic>) -> Option<Diagnostic> {
         if let Kind::Set(_) = collection.open().1 {
             self.diagnostics.extend(problems);

@@ -95,8 +95,8 @@ impl Drawing {
     /// Removes edges that other edges imply. A graph with cycles is not changed.
     ///
     /// The time is at most the number of vertices times the number of edges. The vertices are blocks of a
-    /// configuration, not instances. In practice, the time is less: a search visits no vertex twice, and no vertex that
-    /// ranks below all successors of the vertex where the search starts.
+    /// configuration, not instances. In practice, the time is less, because the search from a vertex skips all vertices
+    /// that rank below the successors of this vertex.
     pub fn reduce(&mut self) {
         let next: Vec<Vec<usize>> = self.next.iter().map(|next| next.iter().copied().collect()).collect();
         // Vertices without successors have the lowest ranks.

@@ -57,9 +57,10 @@ struct DynamicReader<'a> {
 }
 
 impl DynamicReader<'_> {
-    /// Reads the block. Returns the problems of its unsupported arguments, and either the block or another error. If
-    /// the label is invalid, only its error is returned. If there are unsupported arguments, nothing after `for_each`
-    /// is checked, and the error is `None` if `for_each` is valid.
+    /// Reads the block. Returns the problems of its unsupported arguments, and the block or another error:
+    ///
+    /// - If the label is invalid, only the error of the label is returned.
+    /// - If there are unsupported arguments, only `for_each` is checked besides. If it is valid, the error is `None`.
     fn read(&self) -> (Vec<Diagnostic>, Result<DynamicBlock, Option<Diagnostic>>) {
         let label = match self.label() {
             Ok(label) => label,

@@ -1,8 +1,8 @@
 //! Evaluates compiled modules concurrently. Every declaration is evaluated once, on first use.
 //!
 //! Each module instance has a cell for every declaration. The first reader starts a task for the declaration, and all
-//! other readers wait for the same task. So deep references do not use the stack. Static references show cycles before
-//! evaluation, so tasks never wait for each other in a cycle.
+//! other readers wait for the same task. So long chains of references do not use the stack. Cycles of references are
+//! reported before evaluation, so tasks never wait for each other in a cycle.
 
 mod assertion;
 mod calls;
@@ -236,9 +236,10 @@ fn begin(
     Ok(Arc::new(ModuleNode::root(evaluation, root)))
 }
 
-/// The objects that must be replaced create-first because a resource in `of` depends on them and sets
-/// `create_before_destroy`. The result contains configured resources, or single instances if all references are to
-/// single instances and all of these are in `evaluated`.
+/// The addresses of the objects that must be replaced create-first because a resource in `of` depends on them and sets
+/// `create_before_destroy`. If all references to a resource have constant keys, and all instances with these keys are
+/// in `evaluated`, the result contains the addresses of these instances. Otherwise, it contains the address of the
+/// resource.
 pub fn create_first(
     root: &Arc<CompiledModule>,
     of: &BTreeSet<ConfigResource>,

@@ -174,11 +174,12 @@ pub struct DesiredInstance {
     pub create_first: bool,
     /// Managed resources of the same module that the block refers to directly, and all targets of `depends_on`.
     pub direct: Vec<AbsResource>,
-    /// Addresses of the configured resources that a data source or an ephemeral object waits for because of
-    /// `depends_on`, without the resources that its own block names. They include the resources that the modules and
-    /// values in the `depends_on` of its own block need. If the call of its module, or a call around that call, has a
-    /// `depends_on`, they also include the resources that this `depends_on` names, and everything that those resources
-    /// need.
+    /// For a data source or an ephemeral object: the addresses of the configured resources that it waits for because of
+    /// `depends_on`, besides the resources that its own `depends_on` names:
+    ///
+    /// - the resources that the modules and values in its own `depends_on` need,
+    /// - the resources in the `depends_on` of the call of its module, or of a call around it, and everything that they
+    ///   need.
     pub awaited: Arc<[SmolStr]>,
     /// The object that is imported as this instance.
     pub import: Option<ImportWish>,
@@ -242,8 +243,8 @@ pub struct Protection {
     pub range: SourceRange,
     /// A name in the expression that only exists in instances, such as `count.index`, with its range.
     pub of_instances: Option<(&'static str, SourceRange)>,
-    /// Problems of the names in the expression. They are reported when the resource is planned, but do not stop the
-    /// planning of the resource.
+    /// Problems of the names in the expression. They are reported when the resource is planned, but do not prevent the
+    /// plan of the resource.
     pub wrong: Vec<Diagnostic>,
 }
 
@@ -433,9 +434,9 @@ pub trait Glue: Send + Sync + 'static {
 
     /// Reads a data source, or plans to read it at apply.
     ///
-    /// The data source of a check block (`desired.block.check`) must not stop the plan. Its problems are reported as
-    /// warnings and recorded as a failure of the check ([`Glue::is_failed_check`]). For such a data source, `Failed` is
-    /// returned only if apply does not read it either.
+    /// The data source of a check block (`desired.block.check`) must not stop the plan. If the read fails, its errors
+    /// become warnings, and the check fails ([`Glue::is_failed_check`]). `Failed` is returned only if apply does not
+    /// read the data source either, or if the provider cannot be used.
     async fn data(&self, desired: DesiredInstance) -> Result<Value, Failed>;
 
     /// The stored objects of a resource, for inspections, and for outputs that are evaluated only at apply.

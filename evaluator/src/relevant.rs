@@ -165,10 +165,15 @@ impl<'a> Search<'a> {
     }
 }
 
-/// The references of the arguments at a path. The expression of an argument is one unit, so the steps after the
-/// argument are ignored. An empty path gives the references of the whole body. A path that ends at a block gives those
-/// of the whole block, or of the whole body around the block if the block may occur several times. A path that leads
-/// into a block that may occur several times does not give the references of the block.
+/// The references that determine the value at a path:
+///
+/// - A path to an argument, or into the value of an argument: the references in the whole expression of the argument.
+/// - The empty path: all references of the body.
+/// - A path that ends at a block: all references of the block. If the block may occur several times, all references of
+///   the body around it.
+/// - A path into a block that may occur several times: none of this block.
+///
+/// A `dynamic` block that generates a block on the path counts as a whole.
 fn references_at(body: &BodySource, schema: &Block, path: &Path) -> Vec<Reference> {
     let mut bodies = vec![body.clone()];
     let (mut found, mut schema) = (Vec::new(), schema);

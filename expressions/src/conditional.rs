@@ -33,8 +33,9 @@ pub fn convert_result(value: &Value, other: &Type, ty: &Type, which: &str) -> Re
     convert(value, ty).map_err(|error| problems::unsuitable_result(which, &error))
 }
 
-/// Whether a tuple or object has parts of different types, and becomes a list or map whose element type is open, because
-/// the other result is a list or map. Like OpenTofu, a conditional does not look for a common type of the parts then.
+/// Whether a tuple or object has parts of different types, and becomes a list or map whose element type is open,
+/// because the other result is a list or map. In this case, as in OpenTofu, a conditional does not look for a common
+/// type of the parts.
 fn lacks_one_type(have: &Type, other: &Type, want: &Type) -> bool {
     let parts: Vec<&Type> = match (have, other, want) {
         (Type::Tuple(parts), Type::List(_), Type::List(element)) if **element == Type::Dynamic => {

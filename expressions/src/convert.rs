@@ -253,7 +253,7 @@ fn null_unmarked(value: Value) -> Value {
     if value.is_null() { value.unmark().0 } else { value }
 }
 
-/// An object with these attributes. `of_map` is the type of the elements if they are elements of a map.
+/// Converts `entries` to an object of this type. `of_map` is the type of the entries if they are elements of a map.
 fn to_object(
     entries: &Entries,
     object: &ObjectType,

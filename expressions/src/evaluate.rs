@@ -79,7 +79,8 @@ fn fails_for_certain(value: &Value) -> bool {
     certain_failure(value).is_some()
 }
 
-/// If a part of `value` is an error, the value that replaces everything that contains `value`.
+/// If a part of `value` is an error, returns an unknown value that has this error as its formula. This value replaces
+/// everything that contains `value`.
 fn certain_failure(value: &Value) -> Option<Value> {
     if !value.deep().formula {
         return None;

@@ -10,7 +10,7 @@
 //!     }
 //! ```
 //!
-//! After a line with two spaces and `right`, an entry may show the corrected example.
+//! After a line with two spaces and the word `right`, an entry may show the corrected example.
 //!
 //! A `*` in a summary matches any text. Codes are assigned by hand and never reused: `codes.txt` beside the tests lists
 //! every code that was ever assigned. The function that reports a problem does not name the code of the problem:

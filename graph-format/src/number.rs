@@ -9,7 +9,7 @@
 //!   digits are printed. Numbers from text have 512 bits, integers 64 (or as many as they need), and `f64` 53. A result
 //!   has the larger precision of its operands, except for the rules of [`Number::mul`] and [`Number::rem`].
 //! - The highest bit is within [`MAX_EXPONENT`] bits of the binary point, so no number takes more than a few kilobytes.
-//!   The text of a number has at most some 20,000 digits.
+//!   The text of a number has at most about 20,000 digits.
 //!
 //! Rounding is always to nearest, ties to even. The behaviour is that of Go's `math/big.Float` as go-cty uses it;
 //! `tests/conformance/numbers.json` contains recorded results.
@@ -41,8 +41,8 @@ pub const FLOAT_PRECISION: u32 = 53;
 
 /// The maximum distance of a number's highest bit from the binary point, in both directions.
 ///
-/// This allows some 19,700 decimal digits, far more than any configuration contains. It also limits the memory and time
-/// that a malicious `1e999999999` or a chain of squarings can take.
+/// This allows about 19,700 decimal digits, far more than any configuration contains. It also limits the memory and
+/// time that a malicious `1e999999999` or a chain of squarings can take.
 pub const MAX_EXPONENT: i32 = 65_536;
 
 /// The maximum precision, in bits. An integer within [`MAX_EXPONENT`] never needs more.

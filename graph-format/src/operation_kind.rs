@@ -72,8 +72,8 @@ impl fmt::Display for OperationKind {
     }
 }
 
-/// The action of an operation in a record, an event or a listing: its kind. Another version of Weft may have written
-/// it, with a kind that this version does not know. Serialized as its word.
+/// The kind of an operation, as read from a record, an event or a listing. Another version of Weft may have written it,
+/// so the kind may be unknown to this version. Serialized as the word for the kind.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(into = "SmolStr", from = "SmolStr")]
 pub enum NamedAction {

@@ -61,8 +61,8 @@ impl Facts {
         self.declared.has(config)
     }
 
-    /// The provider instance that reads or deletes an unwanted object. If its resource has a block, this is the
-    /// provider configuration of the block. As in OpenTofu, only the key still comes from the state.
+    /// The provider instance that reads or deletes an unwanted object. If its resource has a block, the provider
+    /// configuration of the block is used, with the key from the state, as in OpenTofu.
     ///
     /// # Errors
     /// Returns an error if the provider in the state cannot be parsed.
@@ -97,8 +97,8 @@ impl Facts {
         self.going.as_ref().is_none_or(|going| going.contains(address))
     }
 
-    /// Whether a destroy plan covers an instance, even one that the state does not have: a data source, or an object
-    /// whose create is in doubt. `going` contains only what the state has.
+    /// Whether a destroy plan covers an instance. Unlike `going`, which contains only instances in the state, this also
+    /// answers for others: a data source, or an object whose create is in doubt.
     pub(crate) fn covers_to_go(&self, address: &ResourceInstance) -> bool {
         match self.state.get(address) {
             Some(_) => self.is_selected_to_go(address),

@@ -121,14 +121,17 @@ impl Planner {
         self.found().refreshed.get(address).is_some_and(|prior| prior.value.is_null())
     }
 
-    /// Whether a data source or an ephemeral object waits for a resource that is about to change. Resources count if
-    /// the block refers to them directly, or if they are required by a `depends_on` of the block or of a module call
-    /// around it. If the block has conditions, any of its dependencies counts. If the plan reads before it deletes,
-    /// only direct references and the targets of the block's own `depends_on` count, with or without conditions.
+    /// Whether a data source or an ephemeral object waits for a resource that is about to change:
+    ///
+    /// - Usually, for resources to which the block refers directly, and for resources that it needs because of its own
+    ///   `depends_on`, or of the `depends_on` of a module call around it. A block with conditions waits for all its
+    ///   dependencies.
+    /// - If the plan reads before it deletes: only for the resources to which the block refers directly, and for those
+    ///   in its own `depends_on`. A block that a provider configuration needs waits for nothing.
     pub(crate) fn waits_for_others(&self, desired: &DesiredInstance) -> bool {
         let agenda = self.agenda();
         if self.facts.rules.reads_first {
-            // A destroy cannot do without the configurations of its providers, so it reads what they need.
+            // A destroy needs the configurations of its providers, so it reads at once what they depend on.
             let configures = self.facts.configuring.contains(&desired.address.config());
             return !configures && agenda.effects.is_any_in_plan(&desired.direct);
         }

@@ -255,7 +255,7 @@ pub(crate) fn changed_variables(instance: &ProviderInstance, argument: &str, tem
     let was = template.as_variable().map_or_else(|| format!("{:?}", template.to_string()), ToString::to_string);
     let values = if options.len() == 1 { "value" } else { "values" };
     let why = format!(
-        "The argument {argument:?} of this provider was {was}. This has another value now, so the objects may not be \
+        "The argument {argument:?} of this provider was {was}, which has another value now, so the objects may not be \
          found. Set the previous {values} with {} until the objects are destroyed.",
         options.join(" ")
     );

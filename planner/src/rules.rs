@@ -73,8 +73,9 @@ const NORMAL: Rules = Rules {
     rests_on_attributes: true,
 };
 
-/// The rules of destroy plans. Such a plan evaluates and reads everything before it decides. The decision repeats the
-/// evaluation, so the warnings of only one of the two evaluations are reported.
+/// The rules of destroy plans. Such a plan evaluates and reads everything before it decides what to destroy. The
+/// validation before the plan has already reported warnings about the configuration, so this evaluation does not report
+/// them again.
 const DESTROY: Rules = Rules {
     replaces: false,
     needs_state: true,

@@ -1,9 +1,13 @@
 //! The canonical style of files.
 //!
-//! Only blanks change, with three exceptions. A value that is a single quoted interpolation loses its quotes and the
-//! line breaks at both ends of the interpolation, and gets parentheses if it has several lines. Labels of blocks get
-//! quotes, and lose the comments between them. Old spellings of types in `variable` blocks are replaced by new
-//! spellings. Other line breaks do not change. The layout depends only on tokens ([`layout`], [`spacing`]).
+//! Only blanks change, with three exceptions:
+//!
+//! - A value that is a single quoted interpolation becomes the expression in it: `"${a}"` becomes `a`. Line breaks at
+//!   both ends of the expression are removed. If the expression still has several lines, it gets parentheses.
+//! - Labels of blocks get quotes, and lose the comments between them.
+//! - Old spellings of types in `variable` blocks are replaced by new spellings.
+//!
+//! Other line breaks do not change. The layout depends only on tokens ([`layout`], [`spacing`]).
 
 mod layout;
 mod spacing;

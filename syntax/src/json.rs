@@ -1,10 +1,12 @@
 //! The JSON syntax of the language.
 //!
 //! The parser turns a text into the same nodes as in the native syntax: objects, tuples, literals, and strings as
-//! templates. JSON does not show two things, which the code that reads a node decides. For a property of a body, it
-//! decides whether the property is an argument or contains blocks ([`content`]). For a string, it decides whether the
-//! string is a template, plain text, or an expression (methods of [`Expression`](crate::Expression)). Source: the
-//! specification of HCL, "JSON Syntax".
+//! templates. JSON does not show two things, which the code that reads a node decides:
+//!
+//! - whether a property of a body is an argument or contains blocks ([`content`]),
+//! - whether a string is a template, plain text, or an expression (methods of [`Expression`](crate::Expression)).
+//!
+//! Source: the specification of HCL, "JSON Syntax".
 //!
 //! Reading order: [`scan`] reads tokens, [`parse`] builds nodes, [`string`] resolves escapes and maps positions,
 //! [`graft`] parses native syntax in strings, [`content`] reads bodies.

@@ -335,8 +335,8 @@ fn template_line(bytes: &[u8]) -> (usize, usize) {
     (at, 0)
 }
 
-/// The number of bytes of literal text that the `$` or `%` at `at` begins. 0 if a template sequence begins there, or if
-/// the text ends after the `$` or `%`.
+/// The number of bytes of literal text that the `$` or `%` at `at` begins: 3 for an escape such as `$${`, and 1 for a
+/// single sign. 0 if a template sequence begins there, or if the text ends after the sign.
 fn text_of_marker(bytes: &[u8], at: usize) -> usize {
     let marker = bytes.get(at);
     match (bytes.get(at + 1), bytes.get(at + 2)) {

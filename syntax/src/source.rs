@@ -8,7 +8,7 @@ use weft_graph_format::source::{Position, SourceRange};
 
 /// The distance in bytes between two stored columns of a line that is not plain ASCII.
 ///
-/// To find a column, at most this number of bytes is segmented, even in a very long line.
+/// To find a column, at most this number of bytes is divided into grapheme clusters, even in a very long line.
 const CHECKPOINT_BYTES: usize = 256;
 
 /// The maximum size of a text to parse, in bytes. Offsets have 32 bits, and one value is reserved.

@@ -10,9 +10,11 @@ use super::problems;
 /// The experiments in `language { experiments = [...] }`. They only apply to the module of the block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Experiments {
-    /// `provider_iteration`. It allows `for_each` of providers with any value that is known at plan. It allows provider
-    /// blocks in modules that are called with `count`, `for_each`, `enabled` or `depends_on`. And it allows provider
-    /// configurations with `for_each` to be passed as a whole.
+    /// `provider_iteration`. It allows three things:
+    ///
+    /// - `for_each` of providers with any value that is known during planning,
+    /// - provider blocks in modules that are called with `count`, `for_each`, `enabled` or `depends_on`,
+    /// - passing a provider configuration with `for_each` as a whole.
     pub provider_iteration: bool,
     /// `provider_values`. It allows references to providers as values.
     pub provider_values: bool,

@@ -239,8 +239,9 @@ enum RelativePart {
     Key,
 }
 
-/// The module call that the first `steps` steps of a traversal end with, as an index among the module calls of the
-/// traversal. A key after these steps belongs to this call. `None` if the steps name a resource.
+/// If the first `steps` steps of a traversal end with the name of a module call, the position of this call among the
+/// module calls. For example, `module.a.module.b.c.d` with 3 steps ends with the call `b`, at position 1. A key after
+/// these steps belongs to this call. `None` if the steps end elsewhere.
 fn behind_module(traversal: &weft_syntax::Traversal, steps: usize) -> Option<usize> {
     use weft_syntax::StepKind;
     let names =

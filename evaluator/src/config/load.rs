@@ -79,8 +79,8 @@ pub fn load_tree_from(
 }
 
 /// Like [`load_tree_from`], but continues if the root module has errors. Called modules are loaded if their location is
-/// known. If only the root module has errors, problems between modules are included. If no module has errors, call
-/// [`link_problems`] for these problems.
+/// known. Problems between modules are included if the root module has errors, but no called module has any. If no
+/// module has errors, call [`link_problems`] for them.
 pub fn load_tree_beyond(
     root: &Path,
     places: &mut dyn ModulePlaces,
@@ -89,8 +89,8 @@ pub fn load_tree_beyond(
     Loader { beyond: true, ..Loader::new(root, places, inputs) }.loaded()
 }
 
-/// Loads a module below `root` as a root module, for a test that runs this module in place of the configuration. `path`
-/// is the prefix for the lookup of the modules that it calls.
+/// Loads a module below `root` as a root module, for a test that runs this module in place of the configuration. The
+/// modules that it calls are looked up in `places` as if it had the path `path`.
 pub fn load_tree_under(
     root: &Path,
     dir: &str,

@@ -54,8 +54,9 @@ pub trait ModulePlaces {
     /// is not installed, or if the directory does not exist. The reason is added to `problems`.
     fn place(&mut self, request: &ModuleRequest<'_>, problems: &mut Vec<Diagnostic>) -> Option<String>;
 
-    /// The directory into which an earlier installation put the module of a call, for a call whose source could not be
-    /// evaluated. `None` if the directory is not known. The problem of the source has been reported.
+    /// For a call whose source could not be evaluated: the directory of the module that an earlier installation has
+    /// recorded for this call. `None` if there is no such directory. The caller has already reported the problem of the
+    /// source.
     fn unsourced(&mut self, _: &Module, _: &SourceRange, _: &mut Vec<Diagnostic>) -> Option<String> {
         None
     }

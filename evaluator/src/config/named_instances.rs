@@ -94,8 +94,8 @@ impl<'a> NamedInstances<'a> {
         found.into_iter().filter_map(|(index, keys)| Some((nodes[index].resource()?, keys))).collect()
     }
 
-    /// The nodes that are reachable from the nodes in `starts`, each with the keys of the instances that are referred
-    /// to. A node in `starts` is included only if another one leads to it.
+    /// The nodes that are reachable from the nodes in `starts`, each with the keys of its instances that references
+    /// name. A node in `starts` is included only if a reference leads to it.
     pub(super) fn below(&self, starts: Vec<usize>) -> BTreeMap<usize, Keys> {
         let (nodes, next) = self.graph.parts();
         let mut pending = starts;
@@ -130,12 +130,16 @@ pub struct AppliedPart {
 /// Changed instances, by resource and module instance.
 type ChangedInstances<'m> = BTreeMap<ConfigResource, BTreeMap<&'m ModuleInstance, Vec<&'m ResourceInstance>>>;
 
-/// The part of a plan with targets that an apply executes: the targets, and everything that they need. The plan
-/// contains all instances of a needed resource. But if every reference to the resource has a constant key, and the
-/// instances with these keys are all in `changed`, apply needs only these instances. A target that apply skips needs
-/// nothing. `active` are the resources that change or have conditions. `deleted` are the instances in `changed` whose
-/// objects are deleted before dependents change. A target that changes also needs these deletes, whatever their keys, of
-/// the resources that it depends on.
+/// The part of a plan with targets that an apply executes: the instances in `changed` that are targets or that a target
+/// needs.
+///
+/// A target needs what its block refers to. If all references of a block to a resource have constant keys, such as
+/// `a.b[0]`, and all instances with these keys are in `changed`, the block needs only these instances. Otherwise, it
+/// needs all instances of the resource. A target that apply skips needs nothing.
+///
+/// - `active`: the resources that change or have conditions.
+/// - `deleted`: the instances in `changed` whose objects are deleted before their dependents change. A target that
+///   changes also needs all of these instances of the resources that it depends on, whatever their keys.
 pub fn applied_part(
     root: &Arc<CompiledModule>,
     addresses: &[SelectedAddress],
@@ -172,8 +176,8 @@ pub fn applied_part(
 }
 
 impl NamedInstances<'_> {
-    /// The instances in `deleted` whose deletes come before the changes of the instances in `targets`. A target does not
-    /// wait for deletes in other instances of its module.
+    /// The instances in `deleted` whose deletes come before the changes of the instances in `targets`. A target waits
+    /// for no deletes in other instances of its own module.
     fn deletes_before<'m>(
         &self,
         targets: impl Iterator<Item = &'m ResourceInstance>,

@@ -9,8 +9,8 @@ use smol_str::SmolStr;
 /// A shared set of names.
 pub(super) type Names = Arc<BTreeSet<SmolStr>>;
 
-/// The names of one node during the walk. As long as these are exactly the collected names of one successor, without
-/// the successor's own name, the node shares the successor's set.
+/// The names that one node has collected so far. If these are exactly the names of one successor, the node shares the
+/// set of this successor instead of copying it.
 #[derive(Clone, Default)]
 pub(super) struct Gathering {
     found: Option<Names>,

@@ -126,8 +126,8 @@ fn forbidding(call: &ModuleCall) -> Option<SourceRange> {
 
 /// Reports references to provider configurations that do not exist. Such references prevent evaluation.
 ///
-/// If `alone` is set, `root` is checked without its caller. In this case, `root` may be a module whose callers pass the
-/// configurations that it declares.
+/// If `alone` is set, `root` is checked as a module without its caller. The provider configurations in its
+/// `configuration_aliases` then count as passed.
 pub(crate) fn missing_providers(root: &Arc<CompiledModule>, alone: bool) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     // Each module, with the provider configurations that it receives from its caller.

@@ -33,9 +33,9 @@ pub(crate) enum ProviderLink<'a> {
 }
 
 impl CompiledModule {
-    /// The provider configuration of the block of a resource, followed through the calls of its modules. `self` is the
-    /// root module. `None` if the resource has no block, if nothing passes the configuration, or if an expression
-    /// chooses it.
+    /// The provider configuration that a resource uses, found by following the calls of its modules. `self` is the root
+    /// module. `None` if the resource has no block, if nothing passes the configuration, or if an expression chooses
+    /// it.
     pub fn provider_of(self: &Arc<Self>, address: &ResourceInstance) -> Option<UsedProvider> {
         let mut callers: Vec<&Arc<CompiledModule>> = Vec::with_capacity(address.module.0.len());
         let mut here = self;
@@ -75,7 +75,7 @@ impl CompiledModule {
     }
 
     /// Where the provider configuration with this name in this module comes from. `caller` is the module that calls
-    /// this module, with the call. `None` for the root module.
+    /// this module, with the call. `caller` is `None` for the root module.
     pub(crate) fn provider_link<'a>(
         &self,
         caller: Option<(&CompiledModule, &'a ModuleCall)>,
@@ -107,8 +107,8 @@ impl CompiledModule {
         }
     }
 
-    /// The local name that this module uses for a provider whose default configuration a called module inherits. The
-    /// called module uses `local_name`.
+    /// The local name in this module for the provider `source`, whose default configuration a called module inherits.
+    /// The called module uses `local_name` for it.
     fn inherited_name(&self, local_name: SmolStr, source: &ProviderSource) -> SmolStr {
         let required = self.settings.required_providers.iter().find(|(_, required)| required.source == *source);
         match required {

@@ -32,14 +32,14 @@ fn empty_content(block: &Block) -> Value {
 /// A written block, or the blocks that a `dynamic` block generates.
 pub(super) enum Item {
     Known(KnownBlock),
-    /// Generated blocks that are known now, although apply computes their collection, `source`, again. The formula
-    /// computes all of them.
+    /// Generated blocks that are known now, although apply generates them again. `formula` computes all of them, and
+    /// `source` is their collection.
     Planned {
         blocks: Vec<KnownBlock>,
         formula: Formula,
         source: Value,
     },
-    /// An unknown number of blocks: a formula for them, and their collection.
+    /// An unknown number of generated blocks. `formula` computes all of them, and `source` is their collection.
     Unknown {
         formula: Formula,
         source: Value,
@@ -82,8 +82,8 @@ impl Item {
     }
 }
 
-/// Combines blocks of which some come from an unknown collection. The result is unknown, and its formula is the
-/// concatenation of all blocks.
+/// Combines blocks of which some come from an unknown collection. The result is unknown. Its formula concatenates all
+/// blocks.
 pub(super) fn unknown_blocks(nested: &NestedBlock, items: Vec<Item>) -> Value {
     let mut value = Value::unknown(nested.implied_type()).with_formula(Some(blocks_formula(nested, &items)));
     for item in &items {

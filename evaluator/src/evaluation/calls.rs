@@ -348,8 +348,8 @@ impl ModuleNode {
             for reference in references {
                 match &reference.subject {
                     Referent::Resource(resource) => found.push(node.absolute(resource)),
-                    // `Dependencies::awaited` already contains the resources that a single output needs, so its module
-                    // is skipped.
+                    // A reference to a single output adds nothing: `Dependencies::awaited` already contains the
+                    // resources that this output needs.
                     Referent::Module(_, Some(_)) => {}
                     Referent::Module(name, _) => {
                         if let Ok(instances) = node.call(name).await {

@@ -125,7 +125,8 @@ struct Assertions<'a> {
     /// Whether apply evaluates the failed assertions again, because the result of at least one assertion may differ at
     /// apply, or because operations of the plan come first. The result at apply replaces the result of the plan.
     again: bool,
-    /// The operations that the assertions depend on. As in OpenTofu, apply evaluates no assertion if one of them fails.
+    /// The operations that the assertions depend on. As in OpenTofu, if one of these operations fails, apply evaluates
+    /// no assertion of the block.
     origin: Option<Origin>,
     tally: ConditionTally,
     failed: bool,

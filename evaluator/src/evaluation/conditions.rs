@@ -217,8 +217,9 @@ impl ModuleNode {
                         .checking(&tally.address);
                 if self.evaluation.purpose().warns_of_failed_conditions() {
                     if tally.kind == CheckedKind::Output {
-                        // The plan only warns of the failed condition. Apply must report it as an error. The plan must
-                        // not contain ephemeral values.
+                        // The plan only warns of the failed condition, but apply must report it as an error. A plan
+                        // must not contain ephemeral values, so it stores the finished text of a message that is made
+                        // from them.
                         let text = if text.deep().ephemeral { Value::string(&message) } else { text };
                         at_apply(&tally.address, Value::bool(false), text, false);
                     }

@@ -24,8 +24,8 @@ pub const REMOTE_MODULE: &str = "deprecated-remote";
 /// The maximum number of parts of a value that are visited to find the position of a warning.
 const PLACED_PARTS: usize = 10_000;
 
-/// The path at which OpenTofu reports a deprecated part. At each depth, the path has the step of the last part that
-/// OpenTofu visits there. So the path often leads to a part that is not deprecated.
+/// The path at which OpenTofu reports a deprecated part. Each step is that of the last part which OpenTofu visits at
+/// this depth, anywhere in the value. So the path often leads to a part that is not deprecated.
 fn last_siblings(value: &Value, path: &Path) -> Path {
     let mut found: Vec<Option<ValueStep>> = vec![None; path.0.len()];
     let mut budget = PLACED_PARTS;
@@ -56,7 +56,7 @@ fn visit_last(value: &Value, depth: usize, found: &mut [Option<ValueStep>], budg
 
 impl ModuleNode {
     /// The mark for the values of a deprecated output. `None` for other outputs. Also `None` in the root module, whose
-    /// outputs have no users, and during validation, which does not track from where deprecated values come.
+    /// outputs have no users, and during validation, which does not track where deprecated values come from.
     pub(super) fn deprecation(&self, output: &Output) -> Option<Marks> {
         if self.caller.is_none() || !self.evaluation.purpose().tracks_deprecations() {
             return None;

@@ -235,8 +235,8 @@ fn confidential(value: &Value, repetition: &Repetition, at: &Expression) -> Opti
     }
 }
 
-/// The problem of an unknown value whose type is not allowed. As in OpenTofu, an unknown set of a resource can have any
-/// elements, and the plan reports them.
+/// The problem of an unknown value whose type is not allowed. As in OpenTofu, the `for_each` of a resource may be an
+/// unknown set with elements of any type. The plan reports elements that are not strings.
 fn misplaced(value: &Value, repetition: &Repetition, of_resource: bool, at: &Expression) -> Option<Diagnostic> {
     let ty = value.ty();
     match repetition {
@@ -331,12 +331,12 @@ fn enabled(value: &Value, at: &Expression) -> Result<bool, Diagnostic> {
     }
 }
 
-/// The value of a reference to all instances: a single value, a tuple, or an object by key.
+/// The value of a reference to all instances: a single value, a tuple, or an object by key. Missing instances:
 ///
-/// Missing instances are left out, with three exceptions. For the missing instance of a resource or module without
-/// repetition, `gap` returns a placeholder. `gap` also returns a placeholder for each instance of `count` that is
-/// missing before other instances in the tuple. For the missing instance of a resource or module with `enabled`, the
-/// value is a null of the type that `disabled` returns.
+/// - Without repetition: the placeholder that `gap` returns.
+/// - With `enabled`: a null of the type that `disabled` returns.
+/// - With `count`: `gap` returns a placeholder for each missing instance before an existing one. Others are left out.
+/// - With `for_each`: left out.
 pub(crate) fn assemble(
     kind: ExpansionKind,
     mut instances: Vec<(InstanceKey, Value)>,

@@ -364,8 +364,8 @@ impl ModuleNode {
     /// Adds the marks of a declaration to a value.
     ///
     /// If only the declaration makes a value ephemeral, the value itself comes from the configuration or from state, so
-    /// a plan may contain it. But the plan must not store constants with the mark. So the value gets a formula, made
-    /// before the mark is added: its constants do not have the mark.
+    /// a plan may contain it. But a plan cannot store constants with an ephemeral mark. So the value gets a formula
+    /// that is made before the mark is added. The constants in this formula have no mark.
     fn declared(&self, value: &Value, marks: &Marks) -> Value {
         let yielded = marks.is_ephemeral() && !value.deep().ephemeral && self.evaluation.purpose().has_values();
         let value = if yielded { value.with_formula(Some(value.to_formula())) } else { value.clone() };

@@ -13,8 +13,8 @@ use crate::config::ProviderBlock;
 use crate::glue::{ArgumentBasis, ProviderBasis, RootPart, RootTemplate, RootVariable};
 use crate::reference::{Reference, Referent, references_of};
 
-/// The maximum number of expressions that a template is made of. Locals can repeat each other, so short configurations
-/// can have very long templates.
+/// The maximum number of expressions that a template is made of. A local can use another local several times, so short
+/// configurations can have very long templates.
 const MOST_EXPRESSIONS: usize = 256;
 
 impl ModuleNode {
@@ -103,8 +103,8 @@ impl ModuleNode {
     }
 }
 
-/// The parts of a value that is secret as a whole. `None` if the configuration contains a part of its text, because
-/// this text is then secret, too.
+/// The parts of a value that is secret as a whole. `None` if a part is text of the configuration, because this text
+/// would be secret, too.
 fn without_text(parts: Vec<RootPart>) -> Option<Vec<RootPart>> {
     parts.iter().all(|part| matches!(part, RootPart::Variable(_))).then_some(parts)
 }

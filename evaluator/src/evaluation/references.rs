@@ -391,9 +391,9 @@ impl<'a> Checking<'a> {
         self.found.push(problem);
     }
 
-    /// Takes the problems found so far. Problems of references to variables, locals and other names are dropped if the
-    /// same expressions also have wrong references to resources, modules or `self`. The expressions of each group in
-    /// `apart` are evaluated separately.
+    /// Takes the problems found so far. If expressions that are evaluated together have wrong references to resources,
+    /// modules or `self`, their problems with variables, locals and other names are dropped. Each group in `apart` is
+    /// evaluated on its own. All other expressions are evaluated together.
     fn take(&mut self, apart: &[Group<'_>]) -> Vec<Diagnostic> {
         let late = std::mem::take(&mut self.late);
         let mut found = std::mem::take(&mut self.found);

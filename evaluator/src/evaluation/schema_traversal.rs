@@ -95,8 +95,8 @@ pub(crate) fn unknown_parts(body: &BodySource, schema: &Block) -> Vec<SourceRang
     found
 }
 
-/// The source ranges of a body's parts that are not evaluated, because the schema does not have these parts. If the
-/// schema does not have the type of a `dynamic` block, only the content of the block is not evaluated.
+/// The source ranges of the parts of a body that are not evaluated, because the schema does not have them. For a
+/// `dynamic` block of a type that the schema does not have, this is only its content.
 pub(super) fn unread_parts(body: &BodySource, schema: &Block) -> Vec<SourceRange> {
     let unknown = unknown_parts(body, schema);
     if unknown.is_empty() {

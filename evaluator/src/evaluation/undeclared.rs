@@ -11,8 +11,8 @@ use crate::config::{CompiledModule, StaticGraph};
 use crate::evaluation::problems::references as problems;
 use crate::reference::{Reference, Referent};
 
-/// The problem with a reference to a name that the module does not declare. As in OpenTofu, outputs that a called
-/// module does not have are not looked for here: evaluation reports them where it reaches them.
+/// The problem with a reference to a name that the module does not declare. As in OpenTofu, a missing output of a
+/// called module is not reported here. Evaluation reports it when it reaches the reference.
 pub(super) fn undeclared(module: &CompiledModule, reference: &Reference) -> Option<Diagnostic> {
     let (path, at) = (&module.path, &reference.range);
     match &reference.subject {

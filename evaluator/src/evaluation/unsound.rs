@@ -1,6 +1,6 @@
 //! Blocks with invalid references. These blocks are not evaluated. The errors of a block are reported only if none of
-//! its dependencies has failed, because fixing a dependency may resolve the errors. Warnings are always reported.
-//! Problems with `after` are reported only if the arguments of that resource are valid.
+//! its dependencies has failed, because fixing a dependency may resolve the errors. Warnings are always reported. If a
+//! block has [`Unsound::after`], its problems are reported only if the arguments of that resource are valid.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};

@@ -125,8 +125,8 @@ fn followed(formula: &Formula, defaults: &TypeDefaults) -> Formula {
     Formula::new(op, Type::Dynamic, formula.range().cloned())
 }
 
-/// The result for an unknown value. It keeps what is known about it. At apply, attributes may be added, so the type of
-/// its formula is open.
+/// The result for an unknown value: the same value, with its refinements. At apply, attributes may be added, so the
+/// type of the formula is open.
 fn unknown_filled(value: &Value, defaults: &TypeDefaults) -> Value {
     match value.formula() {
         None => value.clone(),

@@ -68,8 +68,8 @@ pub fn can_convert(have: &Type, want: &Type, safety: Safety) -> bool {
 }
 
 /// Whether tuple elements of these types can form one list or set with an open element type. If one type is open, the
-/// others must be open or primitive. Maps follow a less strict rule in [`can_convert`]. `again` is passed to
-/// [`become_one`]. It is true for lists, whose elements may be converted a second time, and false for sets.
+/// others must be open or primitive. Maps follow a less strict rule in [`can_convert`]. `again` says whether the
+/// elements may be converted a second time. It is true for lists and false for sets.
 fn has_single_type(types: &[Type], safety: Safety, again: bool) -> bool {
     match unify(types, safety) {
         Some(Type::Dynamic) => types.iter().all(|t| *t == Type::Dynamic),

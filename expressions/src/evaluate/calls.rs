@@ -178,10 +178,12 @@ impl Evaluator<'_> {
         }
     }
 
-    /// The value of a call that failed with the value `failure`. If a part of an argument is an error, the call also
-    /// fails at apply, and that error replaces the call. Otherwise, if arguments are provisional, if their types are
-    /// open, or if no part of `failure` is an error, the call may succeed at apply, so the value has the formula of the
-    /// call. In all other cases, the value is `failure`.
+    /// The value of a call that failed with the value `failure`. The first case that applies decides:
+    ///
+    /// - A part of an argument is an error: the call also fails at apply. That error replaces the call.
+    /// - An argument is provisional, its type is open, or no part of `failure` is an error: the call may succeed at
+    ///   apply. The value has the formula of the call.
+    /// - In all other cases, the value is `failure`.
     fn failed_arguments(
         &self,
         failure: Value,

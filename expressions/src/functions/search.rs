@@ -198,8 +198,8 @@ fn length(_: &CallContext<'_>, arguments: &[Value], _: &Type) -> Result<Value, F
     Ok(result.mark(marks))
 }
 
-/// The maximum number of comparisons with unknown keys in one `matchkeys`. Each key is compared with each of them. Beyond
-/// this number, the result is unknown.
+/// The maximum number of comparisons with unknown keys in one `matchkeys`, which compares each key with each unknown
+/// key. Beyond this number, the result is unknown.
 const MOST_COMPARISONS: usize = 1 << 20;
 
 fn matchkeys_common(arguments: &[Value]) -> Result<Type, FunctionError> {

@@ -155,7 +155,7 @@ fn product_length(factors: &[Value]) -> Refinement {
     for factor in factors {
         let (low, high) = range_of_length(factor);
         let Some(high) = high.filter(|high| *high <= LONGEST_FACTOR) else { return Refinement::not_null() };
-        // As in OpenTofu, larger minimums do not count. Unlike there, the product may be empty if a factor may be.
+        // The known minimum is at most 1, as in OpenTofu. Unlike in OpenTofu, it is 0 if a factor may be empty.
         least = low.min(least);
         most = most.saturating_mul(high);
         if most > LONGEST_PRODUCT {

@@ -133,8 +133,8 @@ impl<'a> Reader<'a> {
         Ok(found)
     }
 
-    /// The text of a scalar. As in OpenTofu, a block scalar at the end of the text has no line break that is not there;
-    /// the parser adds one.
+    /// The text of a scalar. If the document ends with a block scalar without a line break, the parser adds a line
+    /// break. As in OpenTofu, it is removed here.
     fn written<'t>(&self, text: &'t str, style: ScalarStyle, span: Span) -> &'t str {
         let is_last = self.open_end.is_some_and(|end| span.end.index() >= end);
         match text.strip_suffix('\n') {

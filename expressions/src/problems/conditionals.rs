@@ -85,8 +85,7 @@ fn describe_mismatch(yes: &Type, no: &Type) -> String {
     }
     let (yes, no) = (yes.friendly_name(), no.friendly_name());
     if yes == no {
-        return "At least one deeply-nested attribute or element is not compatible across both the 'true' and the \
-                'false' value."
+        return "The types of a nested attribute or element are not compatible in the 'true' and the 'false' value."
             .to_owned();
     }
     format!("The 'true' value is {yes}, but the 'false' value is {no}.")

@@ -3,7 +3,7 @@
 use weft_graph_format::schema::{Block, NestedBlock, Nesting};
 use weft_graph_format::value::{Kind, Transform, Value};
 
-/// Makes those attributes unknown that are null in the configuration and that the provider may set. The result is a
+/// Makes attributes unknown if they are null in the configuration and the provider may set them. The result is a
 /// planned object for a create, without a call of the provider.
 pub fn all_unknown(schema: &Block, config: &Value) -> Value {
     let Some(fields) = config.as_fields() else { return Value::unknown(schema.implied_type()) };

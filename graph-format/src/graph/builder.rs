@@ -84,9 +84,8 @@ pub(super) struct Draft {
 
 /// Collects operations for a graph.
 ///
-/// A formula may read the result of an operation that is drafted later. Such an operation has a *reserved* number,
-/// below the count that the builder begins with. [`Builder::reserved`] assigns a reserved number to the operation that
-/// is drafted next.
+/// A formula may read the result of an operation that is drafted later. Such an operation has a *reserved* number, from
+/// [`Builder::with_reserved`]. [`Builder::reserved`] assigns a reserved number to the operation that is drafted next.
 #[derive(Debug, Default)]
 pub struct Builder {
     drafts: RefCell<Drafts>,

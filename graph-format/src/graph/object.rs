@@ -58,7 +58,7 @@ pub struct PlannedObject {
     pub record: StateRecord,
     /// The sensitive paths, according to schema and configuration.
     pub sensitive: Vec<Path>,
-    /// A template of the import id by which the object of a create in doubt is found: text with names of planned
-    /// attributes in braces. `None` unless the type promises that such a look-up is strongly consistent.
+    /// A template of an import id, with names of planned attributes in braces. If a create is in doubt, the object is
+    /// looked up by this id. `None` unless the type promises that such a look-up is strongly consistent.
     pub lookup: Option<String>,
 }

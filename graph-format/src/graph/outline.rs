@@ -85,8 +85,8 @@ pub struct OutlineRow {
     pub needs: Waits,
     /// Whether the operation asks a provider for a change.
     pub changes_world: bool,
-    /// A template of the import id by which the object of a create with an uncertain outcome is found. The names of
-    /// attributes are in braces.
+    /// A template of an import id, with names of attributes in braces. If the outcome of a create is uncertain, the
+    /// object is looked up by this id.
     pub lookup: Option<String>,
 }
 

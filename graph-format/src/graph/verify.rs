@@ -69,8 +69,12 @@ pub enum Flaw {
     /// another shard.
     #[error("the list of results from other shards is wrong for operation {0}")]
     Foreign(u32),
-    /// A waiter that refers to itself, to a later waiter, or to an operation that does not exist or is not tracked.
-    /// Also a waiter that does not exist, or that contains an operation after an operation that waits for the waiter.
+    /// An invalid waiter:
+    ///
+    /// - It does not exist.
+    /// - It refers to itself, to a later waiter, or to an operation that does not exist or is not tracked.
+    /// - It contains an operation that does not come before the operations that wait for it.
+    /// - Its members are not in ascending order.
     #[error("waiter {0} is invalid")]
     Waiter(u32),
     /// An operation that waits for an untracked operation.

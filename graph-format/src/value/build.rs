@@ -25,10 +25,13 @@ impl Value {
         Value::refined(ty, Refinement::default())
     }
 
-    /// An unknown value with a refinement. Some refinements that exclude null do not give an unknown value, as in cty's
-    /// refinement builder: a length of zero gives an empty collection, equal inclusive bounds give a number, the known
-    /// length of a list gives a list of unknown elements, unless the list would be too long, and a length of one gives
-    /// a set of one unknown element.
+    /// An unknown value with a refinement. As in cty's refinement builder, some refinements that exclude null give
+    /// another value:
+    ///
+    /// - A length of zero gives an empty collection.
+    /// - Equal inclusive bounds give a number.
+    /// - The known length of a list gives a list of unknown elements, unless the list would be too long.
+    /// - A length of one gives a set of one unknown element.
     pub fn refined(ty: Type, refinement: Refinement) -> Value {
         if refinement.leaves_one_value(&ty) {
             match (&ty, &refinement.min) {

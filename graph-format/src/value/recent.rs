@@ -8,7 +8,7 @@ use std::cell::RefCell;
 
 use crate::types::Type;
 
-/// The number of types that a thread remembers. Planning an instance alternates between some four types of objects.
+/// The number of types that a thread remembers. Planning an instance alternates between about four types of objects.
 const REMEMBERED: usize = 8;
 
 /// The maximum depth of an object whose type is looked up. Each level is looked up separately, so the work grows with

@@ -146,8 +146,8 @@ pub(super) fn to_formula(value: &Value) -> Formula {
     Formula::new(FormulaOp::Mark(bare, marks), ty, None)
 }
 
-/// The type to which apply converts the parts of a collection if the type of a part is only known at apply. `None` for
-/// tuples and objects.
+/// If the type of a part of a collection is only known at apply, apply constructs the parts and then converts them to
+/// this type. `None` for tuples and objects, which need no conversion.
 fn collection_of_any(kind: &Kind) -> Option<Type> {
     match kind {
         Kind::List(_) => Some(Type::list(Type::Dynamic)),

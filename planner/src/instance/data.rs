@@ -179,8 +179,9 @@ impl Planner {
         Some(Record { address: desired.address.clone(), object: None, provider: desired.provider.clone() })
     }
 
-    /// Handles a data source that neither the plan nor its apply reads: removes it from the state. Its value stays
-    /// unknown. A destroy that refreshes begins with the normal plan, so that the arguments in `planned` are known.
+    /// Handles a data source that neither the plan nor its apply reads: removes it from the state. Returns an unknown
+    /// value. A destroy that refreshes begins with the normal plan, so it returns `planned`, which contains the known
+    /// arguments.
     fn never_read(&self, desired: &DesiredInstance, planned: Value) -> Value {
         self.forget_data(desired);
         if self.facts.begins_with_found() {
@@ -203,9 +204,9 @@ impl Planner {
         }
     }
 
-    /// Records a data source with this value, so that it is stored in the state. If the data source belongs to a check
-    /// block, apply will read it, and the state does not have the record yet, returns the record instead of adding it
-    /// to the agenda: the record must be stored before that read. Otherwise, returns `None`.
+    /// Records a data source with this value, so that it is stored in the state. Usually adds the record to the agenda
+    /// and returns `None`. If apply reads the data source for a check block, returns the record instead, because it
+    /// must be stored before that read. Returns `None` if the state already has the record.
     fn note_data(&self, desired: &DesiredInstance, value: &Value) -> Option<Record> {
         let address = &desired.address;
         let bare = without_provenance(value);

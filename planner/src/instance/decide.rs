@@ -21,8 +21,8 @@ use crate::agenda::planned::{Change, OldObject, PlannedInstance, PlannedProvisio
 use crate::ask::{Accepted, Proposal, ProposalInput};
 use crate::prior::{Prior, marks_for, sensitive_marks, with_schema_marks, without_provenance};
 
-/// The start of the line in a type's description that says how to look up an object after a create with an unknown
-/// outcome.
+/// In the description of a resource type, this text begins the line that says how to look up an object after a create
+/// with an unknown outcome.
 const LOOKUP_MARKER: &str = "weft: lookup=import \"";
 
 /// Reasons to replace an instance without a difference.

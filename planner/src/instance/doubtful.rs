@@ -61,9 +61,11 @@ impl Planner {
         doubts.iter().map(|doubt| problems::in_doubt(doubt, way_on.then_some(address))).collect()
     }
 
-    /// Reports the doubts that stopped no instance. A full plan fails, because it would claim that nothing else is left
-    /// to do. A destroy plan fails if it covers the object: it does not reach a create in doubt if it evaluates only
-    /// providers. Other plans name the doubts.
+    /// Reports the doubts that stopped no instance. They are errors in two kinds of plans, and warnings in all others:
+    ///
+    /// - A full plan, which would otherwise claim that nothing else is left to do.
+    /// - A destroy plan that covers the object. If such a plan evaluates only providers, it does not reach the object
+    ///   of a create in doubt, so nothing has stopped it yet.
     pub(crate) fn name_other_doubts(&self) {
         let facts = &self.facts;
         let full = *facts.selection() == Selection::All && facts.rules.makes_objects;

@@ -44,7 +44,7 @@ enum Way {
 fn way(prior: &Prior, left_alone: Option<Reason>, reason: Reason, is_deposed: bool) -> Way {
     match left_alone {
         _ if prior.value.is_null() => Way::Gone,
-        // A deposed object would go even with its block.
+        // A deposed object is unwanted even if its resource has a block.
         Some(Reason::DeleteBecauseNoResourceConfig) if is_deposed => Way::Forgotten(reason),
         // A specific reason takes precedence over the missing block.
         Some(Reason::DeleteBecauseNoResourceConfig) if reason != Reason::None => Way::Forgotten(reason),
@@ -161,8 +161,8 @@ impl Planner {
         self.agenda().claims.add(of.address, true);
     }
 
-    /// Plans the deposed objects of an instance, according to the kind of plan, unless only its dependents are
-    /// selected. `current` is its current object.
+    /// Plans the deposed objects of an instance, according to the kind of plan. Does nothing if the plan contains the
+    /// instance only because selected objects depend on it. `current` is the current object of the instance.
     pub(crate) async fn plan_deposed(
         &self,
         desired: &DesiredInstance,

@@ -70,9 +70,9 @@ fn heed_normal_plan(planner: &Planner, of: &Unwanted<'_>) -> Result<(), Problems
     verdict(protection.as_ref(), of.address, "destroyed").allowed()
 }
 
-/// Reads an instance that stays, or that does not exist, and that the selected objects need, as OpenTofu does. The
-/// destroy plan makes no change to the instance. But if the normal plan would change the instance, readers see its planned value, and data sources
-/// wait as if the change were made.
+/// Reads an instance that the destroyed objects need, and that stays or does not exist. As in OpenTofu, if the normal
+/// plan would change the instance, readers see its planned value, and data sources wait as if the change were made. But
+/// the destroy plan does not change the instance.
 async fn look(planner: &Planner, desired: DesiredInstance) -> Result<Value, Problems> {
     let in_use = open(planner, &desired).await?;
     let prior = planner.prior_of(&desired, &in_use.provider).await?;
@@ -161,8 +161,8 @@ fn describe(planner: &Planner, desired: &DesiredInstance, prior: &mut Prior) {
     }
 }
 
-/// The planned value of the normal plan of an instance, or `None` if that plan changes nothing. As in OpenTofu, a
-/// destroy that refreshes begins with this plan, and fails if this plan fails.
+/// The planned value of an instance in the normal plan, or `None` if that plan does not change the instance. As in
+/// OpenTofu, a destroy that refreshes begins with the normal plan, and fails if the normal plan fails.
 async fn usual_plan(
     planner: &Planner,
     desired: &DesiredInstance,
@@ -195,9 +195,9 @@ fn never_there(value: &Value) -> Value {
     }
 }
 
-/// The object as the normal plan would change it. Apply computes the unknown parts of the planned value from the
-/// existing object. If configurations of providers depend on the object (`configures`), apply also computes the known
-/// parts from the existing object. The providers need these values to find the objects that they delete.
+/// The object as the normal plan would change it. At apply, the parts that are unknown in the plan have the values of
+/// the existing object. If configurations of providers depend on the object (`configures`), so do the known parts: the
+/// providers need these values to find the objects that they delete.
 fn as_planned(prior: &Value, planned: &Value, configures: bool) -> Value {
     let (Some(was), Some(is)) = (prior.as_fields(), planned.as_fields()) else { return prior.clone() };
     let part = |(name, was): (&SmolStr, &Value)| {

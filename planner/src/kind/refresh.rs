@@ -62,8 +62,9 @@ impl KindOfPlan for RefreshOnly {
         check.condition.is_known()
     }
 
-    /// The known condition. Without creates, a message that is unknown in part stays so, and an empty message takes its
-    /// place. The plan must not contain ephemeral values.
+    /// The known condition and its message. Apply creates no objects, so it cannot compute an unknown part of the
+    /// message. Such a message is replaced by an empty one. `None` if a value is ephemeral, because a plan must not
+    /// contain it.
     fn settled_check(&self, check: &OpenCheck) -> Option<(Value, Value)> {
         if check.condition.deep().ephemeral || check.message.deep().ephemeral {
             return None;

@@ -57,8 +57,8 @@ pub(crate) fn leave_out(
 }
 
 /// The outputs that apply evaluates although a partial plan omits them. The plan omits an output that depends on
-/// resources outside the selection. Apply ignores unchanged resources, so it evaluates such an output if the resources
-/// outside the selection on which the output depends are all unchanged.
+/// resources outside the selection. Apply ignores unchanged resources, so it evaluates such an output if all of these
+/// resources are unchanged.
 pub(crate) fn late_outputs(facts: &Facts, evaluated: &Evaluated, changes: &[ResourceChange]) -> Vec<SmolStr> {
     if !facts.rules.makes_objects || *facts.selection() == Selection::All {
         return Vec::new();
@@ -119,8 +119,9 @@ fn without(agenda: &mut Agenda, kept: &BTreeSet<ResourceInstance>, left: &BTreeS
 /// Removes the conditions and the computed values that read one of the results in `unread`, and adds their results.
 fn without_readers(agenda: &mut Agenda, unread: &mut Vec<(OperationId, SmolStr)>) {
     let mut gone: FxHashSet<OperationId> = unread.iter().map(|(result, _)| *result).collect();
-    // A formula is made before the numbers that follow it are reserved. So what was visited without a result in `gone`
-    // reads none of those that are added later.
+    // `clean` stays valid while numbers are added to `gone`: a formula reads only results whose numbers were reserved
+    // before it was made, and computed values are visited in the order of their numbers. So no visited formula reads a
+    // result that is added later.
     let mut clean = FxHashMap::default();
     let mut reads = |formula: &Formula, gone: &FxHashSet<OperationId>| {
         let is_gone = |part: &Formula| matches!(part.op(), FormulaOp::Result(result, _) if gone.contains(result));

@@ -130,10 +130,11 @@ impl Statement {
         self.from.resource.is_none() && self.to.resource.is_none() && names(&self.from) == names(&self.to)
     }
 
-    /// Whether this statement must run before the other statement. This is so if the target of this statement is the
-    /// source of the other statement. It is also so if the source or the target of the other statement is inside the
-    /// target of this statement, or if the source or the target of this statement is inside the source of the other
-    /// statement.
+    /// Whether this statement must run before the other statement. There are three cases:
+    ///
+    /// - The target of this statement is the source of the other one.
+    /// - An end (source or target) of the other statement is inside the target of this statement.
+    /// - An end of this statement is inside the source of the other statement.
     fn precedes(&self, other: &Statement) -> bool {
         let (own_from, own_to) = (self.pattern(&self.from), self.pattern(&self.to));
         let (from, to) = (other.pattern(&other.from), other.pattern(&other.to));

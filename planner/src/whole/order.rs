@@ -72,9 +72,9 @@ pub(crate) enum DeleteKind {
 /// An operation, and the operations that it additionally waits for.
 pub(crate) type Wait = (OperationId, Option<Origin>);
 
-/// Operations by the configured resource that they depend on. Instances of a module are independent of each other, so
-/// an operation in the module of the resource depends only on the resource's objects in its own module instance. In
-/// this case, the key contains the module instance. `None` stands for all module instances.
+/// Operations by the configured resource that they depend on. If an operation is in the same module as this resource,
+/// it depends only on objects in its own module instance, because instances of a module are independent of each other.
+/// In this case, the key also contains the module instance. Otherwise, `None` stands for all module instances.
 #[derive(Debug, Default)]
 struct Dependents(FxHashMap<(Arc<ConfigResource>, Option<ModuleInstance>), Vec<OperationId>>);
 
@@ -163,13 +163,17 @@ impl DeleteOrder {
     /// The waits of deletes. Call this when all deletes are drafted. `in_shards` are all operations in the shards of
     /// provider instances.
     ///
-    /// The plan first deletes those dependents of an object that are to be deleted. Next, it deletes the object, and
-    /// last, it changes the remaining dependents. There are two exceptions: if the replacement of an object is created
-    /// before the delete, or if the state records the resource as create-first, the object is deleted last. A data
-    /// source that is read at apply waits for the creates and updates of the resources that it refers to, and for the
-    /// deletes of their objects. It does not wait for the deletes of objects that are replaced or are deleted last.
-    /// Data sources of check blocks also wait for all operations that are not reads. The waits of all instances of a
-    /// resource share one set of operations, so the number of edges is linear in the number of instances.
+    /// - The deletes of the dependents of an object come first, then the delete of the object, and last the changes of
+    ///   the other dependents.
+    /// - There are two exceptions, in which the object is deleted last: if its replacement is created before the
+    ///   delete, or if the state records the object as create-first.
+    /// - A data source that is read at apply waits for the creates and updates of the resources that it refers to, and
+    ///   for the deletes of their objects. It does not wait for the deletes of objects that are replaced or deleted
+    ///   last.
+    /// - A data source of a check block also waits for all operations that are not reads.
+    ///
+    /// The waits of all instances of a resource share one set of operations, so the number of edges is linear in the
+    /// number of instances.
     pub(crate) fn waits(&self, in_shards: impl Iterator<Item = OperationId>) -> Vec<Wait> {
         let [mut waits, _] = self.between_deletes();
         let mut gone: FxHashMap<&AbsResource, Origin> = FxHashMap::default();
@@ -202,8 +206,8 @@ impl DeleteOrder {
         waits
     }
 
-    /// The deletes and forgets of the dependents of a resource. The first part are the deletes with this provider
-    /// configuration, and the forgets. The second part are the deletes with other provider configurations.
+    /// The deletes and forgets of the dependents of a resource. The first part contains the deletes with this provider
+    /// configuration, and the forgets. The second part contains the deletes with other provider configurations.
     fn deleted_by_provider(&self, resource: &AbsResource, provider: Option<u32>) -> [Option<Origin>; 2] {
         let is_same = |operation: &OperationId| {
             let own = self.providers.get(operation).copied();
@@ -213,8 +217,8 @@ impl DeleteOrder {
         [same, other].map(|operations| Origin::union(operations.into_iter().map(Origin::after)))
     }
 
-    /// The waits of deletes for the deletes and forgets of dependents: the necessary ones, and those between different
-    /// provider configurations.
+    /// The waits of deletes for the deletes and forgets of dependents. The first part contains the necessary waits. The
+    /// second part contains the waits between different provider configurations.
     fn between_deletes(&self) -> [Vec<Wait>; 2] {
         let mut waits = [Vec::new(), Vec::new()];
         for (resource, deletes) in &self.deletes {

@@ -108,7 +108,7 @@ pub(super) fn unusable_prevent_destroy(
     at: &SourceRange,
 ) -> Diagnostic {
     let found = match why {
-        UnusableProtection::Unknown => "is not known yet. Use a value that is known at plan",
+        UnusableProtection::Unknown => "is not known yet. Use a value that is known during planning",
         UnusableProtection::NotBoolean => "is neither true nor false",
         UnusableProtection::Null => "is null, and must be true or false",
     };

@@ -105,7 +105,7 @@ pub(crate) fn stop_at_protected(state: &PriorState, refused: &mut Vec<Refused>, 
     changes.retain(|change| goes_on(&change.address));
 }
 
-/// Removes the deletes of orphans whose blocks depend on protected objects from a normal plan. As in OpenTofu, the plan
+/// Removes from a normal plan the deletes of orphans whose blocks depend on protected objects. As in OpenTofu, the plan
 /// does not reach the blocks that depend on a failed one.
 pub(crate) fn stop_after_protected(
     state: &PriorState,

@@ -19,8 +19,8 @@ use crate::memory::remembered;
 use crate::prior::{with_schema_marks, without_provenance};
 use crate::providers::Registered;
 
-/// The changes of memories. A plan that neither changes nor moves an object, and updates no record of one, changes no
-/// memory either, because a change of a memory alone is no reason for an apply.
+/// The changes of memories. Empty if the plan neither changes nor moves nor records an object, because a change of a
+/// memory alone is no reason for an apply.
 pub(crate) fn memory_changes(
     facts: &Facts,
     evaluated: &Evaluated,

@@ -189,7 +189,7 @@ async fn hidden_arguments_come_from_their_variables() {
     let ty = r#"["object",{"configuration":["object",{}],"digests":["map","string"],"hidden":["map","string"]}]"#;
     let other = of_module(declared, changed, ty).given("place", Value::string("venus"));
     expect![[r#"
-        The state has objects of module.m.provider["registry.opentofu.org/hashicorp/test"], which is no longer in the configuration. The argument "region" of this provider was var.place. This has another value now, so the objects may not be found. Set the previous value with -var place=VALUE until the objects are destroyed.
+        The state has objects of module.m.provider["registry.opentofu.org/hashicorp/test"], which is no longer in the configuration. The argument "region" of this provider was var.place, which has another value now, so the objects may not be found. Set the previous value with -var place=VALUE until the objects are destroyed.
     "#]].assert_eq(&details(other).await);
 }
 

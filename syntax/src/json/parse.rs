@@ -311,8 +311,8 @@ impl<'source> JsonParser<'source> {
         self.skip(kind, JsonToken::OpenBracket, JsonToken::CloseBracket);
     }
 
-    /// Skips tokens up to a `close` token: that of the surrounding object or array, or that of an object or array
-    /// directly within it, whichever comes first. `first` has already been consumed.
+    /// Skips tokens up to and including a `close` token: the end of the surrounding object or array, or the end of one
+    /// that is directly within it, whichever comes first. `first` has already been consumed.
     fn skip(&mut self, first: JsonToken, open: JsonToken, close: JsonToken) {
         let mut depth = 1_usize;
         let mut kind = first;

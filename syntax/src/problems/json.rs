@@ -107,7 +107,7 @@ pub(crate) fn no_property_value() -> Diagnostic {
 
 /// An equals sign in place of a colon.
 pub(crate) fn equals_for_colon() -> Diagnostic {
-    Diagnostic::error(NO_COLON, "In JSON, a colon separates a name and its value, not an equals sign.")
+    Diagnostic::error(NO_COLON, "In JSON, a name and its value are separated by a colon, not by an equals sign.")
 }
 
 /// A token other than an equals sign in place of a colon.

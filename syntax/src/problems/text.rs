@@ -4,7 +4,7 @@ use weft_graph_format::diagnostic::Diagnostic;
 
 /// A file that is not UTF-8.
 pub(crate) fn not_utf8() -> Diagnostic {
-    let detail = "This file is not encoded as UTF-8, as all configuration files must be. Save it with that encoding.";
+    let detail = "Configuration files must be encoded as UTF-8, but this file is not. Save it with that encoding.";
     Diagnostic::error("Invalid character encoding", detail)
 }
 

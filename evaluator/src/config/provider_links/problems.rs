@@ -140,8 +140,8 @@ pub(super) fn key_missing(user: User, at: &SourceRange) -> Diagnostic {
 pub(super) fn key_unexpected(user: User, name: &str, alias: Option<&str>, at: &SourceRange) -> Diagnostic {
     let aliased = alias.map(|alias| format!(" with alias = {alias:?}")).unwrap_or_default();
     let detail = format!(
-        "The key chooses an instance of a provider configuration, but this module has no provider {name:?} \
-         block{aliased} with for_each. Remove the key."
+        "The key chooses an instance of a provider configuration with for_each, but no provider {name:?} \
+         block{aliased} in this module has for_each. Remove the key."
     );
     of_user(user, &detail, at)
 }
@@ -171,8 +171,8 @@ pub(super) fn single_for_whole(child: &Module, ours: &str, theirs: &str, keyed: 
         false => format!("{ours} has no for_each. Pass a configuration with for_each"),
     };
     let detail = format!(
-        "{child} takes all instances of a provider configuration with for_each as {theirs} ({theirs}[*] in its \
-         configuration_aliases), but {found}."
+        "The configuration_aliases of {child} contain {theirs}[*], so {child} needs all instances of a provider \
+         configuration with for_each, but {found}."
     );
     of_user(User::Call, &detail, at)
 }

@@ -17,9 +17,11 @@ pub(crate) struct Dependencies {
     /// For each resource, all resources that it depends on, directly or indirectly.
     pub(crate) all: BTreeMap<ConfigResource, Arc<[SmolStr]>>,
     /// The resources that must be complete before each data source or ephemeral object is read, besides the resources
-    /// that its block names. They include everything that a module or a value in `depends_on` needs. If a call of its
-    /// module, or of a module around it, has a `depends_on`, they also include the resources that this `depends_on`
-    /// names, and everything that these need.
+    /// that its own `depends_on` names:
+    ///
+    /// - the resources that the modules and values in its own `depends_on` need,
+    /// - the resources in the `depends_on` of the call of its module, or of a call around it, and everything that they
+    ///   need.
     pub(crate) awaited: BTreeMap<ConfigResource, Arc<[SmolStr]>>,
 }
 
@@ -60,7 +62,7 @@ impl StaticGraph {
         awaited: &mut BTreeMap<ConfigResource, Arc<[SmolStr]>>,
     ) {
         let listed = |gathering: Gathering| -> Arc<[SmolStr]> { gathering.names().iter().cloned().collect() };
-        // Blocks whose `depends_on` names no values share this list.
+        // Blocks whose `depends_on` names only resources, or nothing, share this list.
         let of_calls = listed(calls.clone());
         for block in module.resources.values().filter(|block| block.resource.mode != ResourceMode::Managed) {
             let named = targets(module, &block.depends_on);

@@ -17,7 +17,8 @@ fn too_early(needing: &Needing, what: &str) -> String {
 fn with_experiment(needing: &Needing) -> String {
     needing.experiment.map_or_else(String::new, |name| {
         format!(
-            " To use everything that is known at plan, set experiments = [{name}] in a language block of this module."
+            " To use any value that is known during planning, set experiments = [{name}] in a language block of this \
+             module."
         )
     })
 }

@@ -21,7 +21,7 @@ pub(in crate::functions) fn password_too_long() -> FunctionError {
 
 /// The password cannot be hashed.
 pub(in crate::functions) fn cannot_hash_password(why: impl Display) -> FunctionError {
-    FunctionError::new(format!("error occurred generating password: {why}"))
+    FunctionError::new(format!("the password cannot be hashed: {why}"))
 }
 
 /// The namespace is neither a known name nor a UUID.

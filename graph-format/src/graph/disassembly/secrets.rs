@@ -60,8 +60,8 @@ impl<'a> Secrets<'a> {
         self.of_schema(source, |schema| schema.types(resource.mode).get(&resource.type_name).map(|found| &found.block))
     }
 
-    /// The secret parts according to the schema that `block` finds. Everything is secret if a schema is missing. The
-    /// built-in provider, which is also that of operations without a provider, has no schema and no secret parts.
+    /// The secret parts according to the schema that `block` finds. Everything is secret if the schema is missing, but
+    /// nothing is secret for the built-in provider and for operations without a provider.
     fn of_schema(
         &self,
         source: Option<&ProviderSource>,

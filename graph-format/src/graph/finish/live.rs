@@ -1,6 +1,7 @@
 //! Copies operations to their readers if the results of the operations are never stored. Each shard gets its own copy
-//! of every `open_ephemeral` and `evaluate_live` that it reads, and of the providers that the copies need. Such an
-//! operation without readers is not copied. The originals are dropped, except providers that other operations use.
+//! of every `open_ephemeral` and `evaluate_live` that it reads, and of the providers that the copies need. If an
+//! `open_ephemeral` or `evaluate_live` has no readers, it is not copied. The originals are dropped, except providers
+//! that other operations use.
 
 use std::collections::{BTreeMap, BTreeSet};
 

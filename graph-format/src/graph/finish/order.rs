@@ -122,9 +122,9 @@ pub(super) fn sort(finish: &Finish, reads: &[Vec<u32>]) -> Result<Vec<u32>, Vec<
     Err(circle_members(&needs.later, &needs.missing))
 }
 
-/// The places of the nodes in an order of the necessary waits. A node comes before its `preferred` waits are met only
-/// if nothing else can come next. Such a node is on a cycle, because others only wait for one. The error contains the
-/// nodes on a cycle of necessary waits.
+/// The place of each node in an order of the necessary waits. If possible, the next node is one whose `preferred` waits
+/// are met. Otherwise, it is a node in `on_circle` whose preferred waits are not met. The error contains the nodes on a
+/// cycle of necessary waits.
 pub(super) fn places(
     finish: &Finish,
     reads: &[Vec<u32>],

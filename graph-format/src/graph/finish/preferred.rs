@@ -10,9 +10,9 @@ use super::{Finish, FinishError, order};
 impl Finish {
     /// Orders the operations, with the preferred waits that do not make a cycle.
     ///
-    /// If all waits together make cycles, the necessary waits alone are ordered, and operations whose preferred waits
-    /// are met come first. This order decides: a preferred wait that agrees with it stays, and any other is dropped. A
-    /// cycle of necessary waits is an error.
+    /// If all waits together make cycles, the necessary waits alone are ordered. Operations whose preferred waits are
+    /// met come first. A preferred wait that agrees with the resulting order stays, and any other is dropped. A cycle
+    /// of necessary waits is an error.
     pub(super) fn sort(&mut self, reads: &[Vec<u32>]) -> Result<Vec<u32>, FinishError> {
         let added = self.add_preferred();
         let on_circle: FxHashSet<u32> = match order::sort(self, reads) {
@@ -30,8 +30,8 @@ impl Finish {
         order::sort(self, reads).map_err(|on_circle| order::cycle(self, &on_circle))
     }
 
-    /// Adds those preferred waits that agree with the places of the nodes. A set that agrees only in part is replaced
-    /// by its operations that are on no cycle.
+    /// Adds the preferred waits that agree with the places of the nodes. If a wait for a waiter does not agree, the
+    /// wait is for those operations of the waiter that are not in `on_circle`.
     fn add_agreeing(&mut self, preferred: Vec<(u32, Members)>, places: &[u32], on_circle: &FxHashSet<u32>) {
         let first_waiter = self.operations.len() as u32;
         let mut off_circle: FxHashMap<u32, Option<u32>> = FxHashMap::default();

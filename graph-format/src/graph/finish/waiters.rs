@@ -97,7 +97,7 @@ impl Waiters {
         self.missing.map_or(Ok(after), Err)
     }
 
-    /// Makes deletes that wait for the readers of an operation wait for the readers of its copies too.
+    /// If a delete waits for an operation that has copies, makes it wait for the copies, too.
     pub(super) fn copied(&mut self, copies: &FxHashMap<u32, Vec<u32>>) {
         let mut more = Vec::new();
         for (delete, reader) in &self.before_delete {
@@ -181,8 +181,8 @@ impl Waiters {
     }
 
     /// If an operation or a waiter waits for an untracked operation, replaces this wait by waits for the tracked
-    /// operations that the untracked operation depends on. Makes each delete wait for the readers of its object. Then
-    /// gathers the needs of an untracked operation in a waiter if several operations use it and it has many needs.
+    /// operations that the untracked operation depends on. Makes each delete wait for the readers of its object. If
+    /// several operations use an untracked operation that has many needs, gathers these needs in a waiter.
     pub(super) fn settle(&mut self, operations: &mut [Drafted], reads: &[Vec<u32>]) {
         self.name_tracked_only(operations, reads);
         self.wait_for_readers(operations, reads);
