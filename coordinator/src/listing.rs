@@ -96,8 +96,8 @@ impl RunListing {
     }
 }
 
-/// The number of newest runs in a list whose changes are counted if their totals are not in the store. To count the
-/// changes of a run, its operations are read.
+/// The number of newest runs in a list whose changes are counted if the store does not have their totals. Counting the
+/// changes of a run means reading its operations.
 const COUNTED_RUNS: usize = 20;
 /// The changes of a run are counted only if the run has at most this number of finished operations. Reading more
 /// operations would make the list slow.

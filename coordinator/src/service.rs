@@ -127,7 +127,8 @@ impl Service {
     ///
     /// # Errors
     /// Returns an error if the plan cannot be read, is not signed as required, needs workers that are not connected, or
-    /// must be encrypted but the store does not encrypt. Also returns an error if its claims are refused.
+    /// must be encrypted but the store does not encrypt. Also returns an error if the claims of the plan are refused,
+    /// or if the store does not respond.
     pub async fn submit(self: &Arc<Self>, submission: Submission) -> Result<RunId, RunError> {
         if submission.sealed && !self.store.is_sealed() || submission.sealed_plan && !self.store.seals_plans() {
             return Err(RunError::NotSealed(self.store.place()));

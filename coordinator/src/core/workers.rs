@@ -137,10 +137,12 @@ impl Coordinator {
         Ok(())
     }
 
-    /// Handles each doubt about a task of this worker, if the list that the worker sent after its reconnect does not
-    /// have the task, or has it only in preparation. The worker is alive. If it never reported the doubt, it made no
-    /// call, and this fact settles the doubt. If it reported the doubt, it was later ordered to forget the task. In
-    /// this second case, a doubt that still waits for this worker needs other evidence.
+    /// Handles doubts about tasks that a reconnected worker does not have: the list in its greeting lacks the task, or
+    /// has it only in preparation. There are two cases:
+    ///
+    /// - The worker never reported the doubt. Then it made no call, which settles the doubt.
+    /// - The worker reported the doubt, and was later ordered to forget the task. If the doubt still waits for this
+    ///   worker, it now needs other evidence.
     fn compare_doubts(&mut self, index: WorkerIndex, held: &BTreeMap<u32, HeldTask>) -> Handled {
         for position in self.roster.doubts(index) {
             let last = self.operations.last(position);
