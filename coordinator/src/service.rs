@@ -239,7 +239,7 @@ impl Service {
     /// One run with its operations. If `run` is `None`, the newest run.
     ///
     /// # Errors
-    /// Returns an error if the run does not exist, or its plan cannot be read.
+    /// Returns an error if the run does not exist, its plan cannot be read, or the store does not respond.
     pub async fn show(&self, run: Option<RunId>) -> Result<Option<RunDetails>, RunError> {
         let Some(run) = self.named(run).await? else { return Ok(None) };
         let view = self.store.run(&run).await?.ok_or_else(|| RunError::NoRun(run.clone()))?;
@@ -265,7 +265,7 @@ impl Service {
     /// The store's header of a run.
     ///
     /// # Errors
-    /// Returns an error if the run does not exist.
+    /// Returns an error if the run does not exist, or the store does not respond.
     pub async fn header(&self, run: &RunId) -> Result<RunHeader, RunError> {
         self.store.header(run).await?.ok_or_else(|| RunError::NoRun(run.clone()))
     }
