@@ -51,7 +51,7 @@ impl Coordinator {
             let (Some(maker), Some(position)) = (maker, self.position_of(task)) else { continue };
             self.attempt_exists(heir, position, task);
             let id = worker_id(name, &maker);
-            // A process that made no attempt which the term knows is not added to the workers of the term.
+            // A process is added to the workers of the term only if it may have made the attempt.
             let maker = match self.operations.maker(position, task.attempt.0) {
                 Maker::Unrecorded => Some(self.roster.enlist(&id, self.clock.now())),
                 Maker::Known(_) | Maker::NotMade => self.roster.find(&id),
