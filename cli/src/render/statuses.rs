@@ -21,7 +21,7 @@ pub fn status(word: &str) -> &str {
     WORDS.iter().find(|(name, _)| *name == word).map_or(word, |(_, shown)| shown)
 }
 
-/// The nonzero counts of a run: `4 done, 3 pending, 1 in doubt`. Used by lists, reports about unfinished runs, and events.
+/// The nonzero counts of a run: `4 done, 3 pending, 1 in doubt`.
 pub fn counts(counts: &OperationCounts) -> String {
     let OperationCounts { pending, running, done, failed, skipped, in_doubt } = *counts;
     let parts = [
