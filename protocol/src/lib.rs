@@ -21,10 +21,11 @@
 //!    shard cannot be opened (missing package, unreadable fragment), the worker sends [`Report::Refused`] and forgets
 //!    the shard's started tasks.
 //! 3. **Tasks that change no real object** are carried out at once and end in a [`TaskResult`].
-//! 4. **Tasks that change real objects.** If the order has `read_first`, the worker first reads the object or looks it
-//!    up, as in rule 8. Then it makes the final plan and compares it with the reviewed plan. If this step fails, the
-//!    result is [`TaskResult::Failed`], without an intent. If the final plan has no changes, no intent is needed.
-//!    Otherwise, the worker sends a [`Report::Intent`]. It makes the call only if two conditions hold:
+//! 4. **Tasks that change real objects.** First, the worker makes the final plan and compares it with the reviewed
+//!    plan. If this step fails, the result is [`TaskResult::Failed`], without an intent. If the final plan has no
+//!    changes, no intent is needed. If the order has `read_first`, the worker reads the object before the final plan
+//!    (update, delete), or looks it up after the final plan if the type allows that (create). Then the worker sends a
+//!    [`Report::Intent`]. It makes the call only if two conditions hold:
 //!
 //!    - [`Order::Granted`] has arrived for exactly this attempt.
 //!    - On the worker's clock, less than [`Welcome::intent_age_ms`] has passed since the worker first requested this
@@ -37,14 +38,14 @@
 //!
 //!    - [`TaskResult::Done`] has three parts: every change of the state, object by object; `local` for readers in the
 //!      same shard; one value for each [`Export`] of the operation.
-//!    - [`TaskResult::Failed`] is for an error that the provider returned, or for an error of Weft before the intent.
-//!      If the worker could not start or configure the provider, and has never opened it for this shard, the failure
-//!      sets `unopened`, and a coordinator may give the shard to another worker. A create that returned an error and no
-//!      object sets `absence_unproven`.
+//!    - [`TaskResult::Failed`] is for an error that the provider returned, or for an error of Weft before anything was
+//!      sent to the provider. If the worker could not start or configure the provider, and has never opened it for this
+//!      shard, the failure sets `unopened`, and a coordinator may give the shard to another worker. A create that
+//!      returned an error and no object sets `absence_unproven`.
 //!    - [`TaskResult::InDoubt`] is for a call without a usable reply: the connection broke, the provider crashed, a
 //!      deadline passed, or the reply cannot be decoded. A missing reply proves nothing. A create that returned an
-//!      error and no object is in doubt, too, if the run was stopped or a deadline passed before the error.
-//!      `provider_dead` says whether the provider's process is known to be dead.
+//!      error and no object is in doubt, too, if the run was stopped before the error. `provider_dead` says whether the
+//!      provider's process is known to be dead.
 //! 6. **Kept until acknowledged.** The worker keeps a result, and sends it again after each reconnect, until
 //!    [`Order::Acknowledged`].
 //! 7. **Ending early.**
