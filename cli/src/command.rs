@@ -72,8 +72,8 @@ pub struct Invocation<'a> {
 }
 
 impl Invocation<'_> {
-    /// Reports the lost records of stores that were not reported yet. A question about a plan comes after them, because
-    /// the answer may depend on them.
+    /// Reports the lost records of stores that were not reported yet. A command asks for approval of a plan only after
+    /// this report, because the answer may depend on the losses.
     pub fn report_losses(&self) {
         for lost in self.context.notices.unreported() {
             self.view.diagnostics(&[problems::store_lost_records(&lost)]);

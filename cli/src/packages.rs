@@ -101,8 +101,7 @@ impl InstalledPackages {
         Ok((InstalledPackages { packages, lock }, said))
     }
 
-    /// The installed packages for these requirements. If a package is missing, the first use of the package reports
-    /// this.
+    /// The installed packages for these requirements. A missing package is reported when it is first used.
     ///
     /// # Errors
     /// Returns an error if the lock file cannot be read.
@@ -201,7 +200,7 @@ pub fn unlocked(context: &Context, requirements: &Requirements) -> Result<Vec<Di
 /// other directories, a plan needs neither the lock file nor the locked packages, because the plan names its packages.
 ///
 /// # Errors
-/// Returns missing packages and missing selections.
+/// Returns an error if locked packages are missing, or if the lock file cannot be read or lacks providers of the plan.
 pub fn require_for_plan(context: &Context, manifest: &Manifest, applies: bool) -> Result<(), Vec<Diagnostic>> {
     if !has_configuration(Path::new(".")) {
         return Ok(());
@@ -264,7 +263,8 @@ fn deadlines(context: &Context) -> BTreeMap<String, Deadlines> {
 }
 
 /// Finds the packages that plans name. Searches the data directory, the directories that options name, and the
-/// filesystem mirrors of the CLI configuration, or else the implied ones.
+/// filesystem mirrors of the CLI configuration. If the CLI configuration has no installation methods, the implied
+/// directories are searched instead of its mirrors.
 pub struct PlannedPackages {
     mirrors: Vec<PathBuf>,
     overrides: BTreeMap<ProviderSource, PathBuf>,

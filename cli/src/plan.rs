@@ -91,8 +91,8 @@ pub struct Made {
 }
 
 impl Made {
-    /// Whether the apply of a refresh-only plan stores something new. As in OpenTofu, the present form of an object
-    /// that was stored in an earlier form does not count.
+    /// Whether the apply of a refresh-only plan stores something new. As in OpenTofu, an upgrade of a stored object to
+    /// the current version of its schema does not count.
     pub fn records(&self, mode: UiMode, file: &PlanFile) -> bool {
         let differs = self.differs_without_drift || !file.changes.drift.is_empty();
         mode == UiMode::RefreshOnly && file.manifest.applyable && differs

@@ -66,7 +66,8 @@ pub fn policy_unusable(error: &dyn Display) -> Diagnostic {
 pub fn generation_is_experimental() -> Diagnostic {
     Diagnostic::warning(
         "Config generation is experimental",
-        "The format of generated configuration may change in later versions. Review it before you use it.",
+        "The format of generated configuration may change in later versions. Review the configuration before you use \
+         it.",
     )
 }
 
@@ -267,7 +268,8 @@ pub fn store_lost_records(lost: &LostStore) -> Diagnostic {
     }
     if !changed.is_empty() {
         add(format!(
-            "These objects have changed since then, so their results were not taken from a write-ahead file: {}.",
+            "These objects have changed since their results were written to a write-ahead file, so the results were \
+             not taken from the file: {}.",
             listed(changed)
         ));
     }

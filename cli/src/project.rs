@@ -105,7 +105,7 @@ impl Project {
         project
     }
 
-    /// The result of [`Project::load_from`]: whether the configuration has no errors.
+    /// Checks that the configuration of [`Project::load_from`] has no errors.
     ///
     /// # Errors
     /// Returns the problems of the modules, including warnings.

@@ -99,8 +99,8 @@ impl Prompt {
     }
 }
 
-/// While this exists, SIGINT and SIGTERM end the process. Otherwise, a user could not interrupt the reading of a line:
-/// once a command handles these signals, they no longer interrupt system calls.
+/// While this value exists, SIGINT and SIGTERM end the process. Otherwise, a user could not interrupt the reading of a
+/// line: once a command handles these signals, they no longer interrupt system calls.
 struct Interruptible {
     /// Dropped after the answer, which ends the watch for signals.
     _answered: oneshot::Sender<()>,

@@ -117,8 +117,8 @@ impl Drop for Attention {
     }
 }
 
-/// While this exists, a signal that arrives when there is no [`Attention`] is stored for the next [`Attention`]. At
-/// most one signal is stored.
+/// While this value exists, a signal that arrives when there is no [`Attention`] is stored for the next [`Attention`].
+/// At most one signal is stored.
 #[derive(Debug)]
 pub struct Hold(());
 

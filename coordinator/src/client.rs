@@ -244,7 +244,7 @@ impl Client {
     /// Watches a run from now on. If `run` is `None`, watches the newest run.
     ///
     /// # Errors
-    /// Returns an error if there is no such run.
+    /// Returns an error if there is no such run, or if the coordinator or its store does not respond.
     pub async fn watch(&mut self, run: Option<&str>) -> Result<EventStream, ClientError> {
         let request = proto::WatchRunRequest { run: run.unwrap_or_default().to_owned() };
         let response = self.runs.watch_run(request).await.map_err(|status| self.refused(status))?;
@@ -265,7 +265,7 @@ impl Client {
     /// One run with its operations. If `run` is `None`, the newest run.
     ///
     /// # Errors
-    /// Returns an error if there is no such run.
+    /// Returns an error if there is no such run, or if the coordinator or its store does not respond.
     pub async fn show(&mut self, run: Option<&str>) -> Result<RunDetails, ClientError> {
         let request = proto::ShowRunRequest { run: run.unwrap_or_default().to_owned() };
         let response = self.runs.show_run(request).await.map_err(|status| self.refused(status))?.into_inner();
@@ -292,7 +292,7 @@ impl Client {
     /// no run is unfinished.
     ///
     /// # Errors
-    /// Returns an error if the named run does not exist.
+    /// Returns an error if the named run does not exist, or if the coordinator or its store does not respond.
     pub async fn plan(&mut self, run: Option<&str>) -> Result<Option<(String, Vec<u8>)>, ClientError> {
         let request = proto::ReadPlanRequest { run: run.unwrap_or_default().to_owned() };
         let response = self.runs.read_plan(request).await.map_err(|status| self.refused(status))?;
@@ -303,7 +303,7 @@ impl Client {
     /// Resumes a run. If `run` is `None`, resumes the newest unfinished run. Returns `None` if nothing can be resumed.
     ///
     /// # Errors
-    /// Returns an error if the run cannot be resumed.
+    /// Returns an error if the run cannot be resumed, or if the coordinator does not respond.
     pub async fn resume(&mut self, run: Option<&str>, how: Resumption) -> Result<Option<String>, ClientError> {
         let request = proto::ResumeRunRequest {
             run: run.unwrap_or_default().to_owned(),
@@ -322,7 +322,8 @@ impl Client {
     /// reason.
     ///
     /// # Errors
-    /// Returns an error if nothing at the address is in doubt.
+    /// Returns an error if the coordinator refuses the decision, for example because nothing at the address is in
+    /// doubt, or if it does not respond.
     pub async fn resolve(
         &mut self,
         run: &str,
@@ -406,9 +407,13 @@ impl Client {
 }
 
 /// Opens a worker's stream. Both ends close when the connection breaks. The worker then calls this function again and
-/// sends a new greeting. An order to settle names the process that made the attempt. If that process ran on this
-/// machine, this function adds to the order whether the process is dead. (The worker of an `apply` that watches its run
-/// has the label `home` with the run's id, so that it receives the home operations.)
+/// sends a new greeting.
+///
+/// If an order to settle names a process that ran on this machine, this function adds to the order whether the process
+/// is dead.
+///
+/// The worker of an `apply` that watches its run has the label `home` with the run's id, so that it receives the home
+/// operations.
 ///
 /// # Errors
 /// Returns an error if the coordinator does not respond.

@@ -371,8 +371,8 @@ impl Coordinator {
     }
 
     fn skip(&mut self, position: Position, because: Position) -> Handled {
-        // The operation may be queued: its dependencies are done in the store. But it reads a live result that had to
-        // be computed again, and this computation failed.
+        // The operation may be queued, because its dependencies are done in the store. It is skipped because a live
+        // result that it reads could not be computed again.
         self.backlog.unqueue(self.outline.at(position).shard, self.nodes.height(position), position);
         self.happen(position, Happening::Skip)?;
         self.at_end.bare.skipped(&self.outline, position, because);
@@ -394,9 +394,9 @@ impl Coordinator {
         Ok(())
     }
 
-    /// Sends changes to the results of checks and to the resources without instances to the store at the end of a term.
-    /// A term that was left or that only settles doubts sends none. Returns whether the end of the term must wait for
-    /// the answer.
+    /// At the end of a term, sends changed results of checks and changed bare resources to the store. Sends nothing if
+    /// the term was left, or only settles doubts. Returns whether the end of the term must wait for the answer of the
+    /// store.
     fn write_ending(&mut self, reason: FinishReason) -> bool {
         if reason == FinishReason::Left || self.options.only_resolve {
             return false;
@@ -410,8 +410,8 @@ impl Coordinator {
         is_needed
     }
 
-    /// Queues an order, unless the worker is not connected. An acknowledgement goes to the worker that has the result,
-    /// which may be an heir.
+    /// Queues an order, if the worker is connected. If an heir has the acknowledged result, the acknowledgement goes to
+    /// the heir.
     fn order(&mut self, worker: WorkerIndex, order: Order) {
         let worker = match order {
             Order::Acknowledged(task) => self.roster.heirs.acknowledged(worker, task).unwrap_or(worker),

@@ -21,7 +21,8 @@ pub struct KnownDoubt {
 
 impl KnownDoubt {
     /// Removes a candidate that another address of the state already has, and says so in the reason. An object belongs
-    /// to one address. Without an instance, no object can be adopted, so the candidate is removed, too.
+    /// to one address. Also removes the candidate if `address` is `None`, because an object can be adopted only for an
+    /// instance.
     pub fn without_owned(mut self, address: Option<&ResourceInstance>, owners: &IdOwners) -> KnownDoubt {
         let Some(found) = &self.candidate else { return self };
         let Some(address) = address else {

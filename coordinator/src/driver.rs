@@ -282,8 +282,8 @@ impl Driver {
         self.end().await
     }
 
-    /// Handles the answer of the store to a batch. After a permanent failure, the term ends. If it collects results, it
-    /// ends only after the running calls, and starts no operation until then.
+    /// Handles the answer of the store to a batch. After a permanent failure, the term ends. A term that collects
+    /// results starts no more operations, and ends after the running calls.
     fn answered(&mut self, sent: SentBatch) {
         let SentBatch { steps, answers } = sent;
         match answers {

@@ -59,8 +59,8 @@ struct Connected {
     connection: u64,
     /// Whether the worker announced that it is about to leave.
     leaving: bool,
-    /// Unregistered runs of which the worker has tasks, about which the worker sent reports, or whose registration
-    /// ended while the worker was connected. When such a run is registered, the worker must send a new greeting for it.
+    /// Unregistered runs for which the worker must send a new greeting when they are registered. The worker has tasks
+    /// of such a run, has sent reports about it, or was connected when its registration ended.
     unheard: BTreeSet<RunId>,
     /// The hub drops this sender to end the connection.
     hang_up: Option<tokio::sync::oneshot::Sender<()>>,
@@ -358,8 +358,8 @@ impl Hub {
         }
     }
 
-    /// The run that receives the reports of a worker. If the run is not registered, the worker must send a new greeting
-    /// when it is.
+    /// The run that receives the reports of a worker. If the run is not registered, returns `None`. The worker must
+    /// then send a new greeting when the run is registered.
     fn listener(&self, caller: &Caller, run: &RunId) -> Option<EventSender> {
         let Caller { id, scope } = caller;
         if !scope.allows(run) {
@@ -447,9 +447,9 @@ impl Hub {
     }
 
     /// Drains a worker, or lets the worker take work again if `drained` is `false`. A drained worker stays drained
-    /// after a reconnect, as long as this coordinator runs. If `drained` is `true`, returns `false` if no worker with
-    /// this name is connected. Otherwise, returns `false` if no worker with this name is connected or drained. Always
-    /// returns `false` for a connected worker of a command line.
+    /// after a reconnect, as long as this coordinator runs. Returns whether there is such a worker: a connected worker
+    /// or, if `drained` is `false`, a drained worker that is not connected. The worker of a command line cannot be
+    /// drained.
     pub async fn drain(&self, name: &str, drained: bool) -> bool {
         let told = {
             let mut state = self.state.lock();

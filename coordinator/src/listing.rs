@@ -96,8 +96,8 @@ impl RunListing {
     }
 }
 
-/// The number of newest runs in a list whose changes are counted if their totals are not in the store. To count the
-/// changes of a run, its operations are read.
+/// The number of newest runs in a list whose changes are counted if the store does not have their totals. Counting the
+/// changes of a run means reading its operations.
 const COUNTED_RUNS: usize = 20;
 /// The changes of a run are counted only if the run has at most this number of finished operations. Reading more
 /// operations would make the list slow.
@@ -149,7 +149,7 @@ pub struct OperationListing {
     /// The key of the deposed object.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deposed: Option<String>,
-    /// Whether this is a create that failed without proof that no object was created.
+    /// Whether this is a create that failed but may have created an object.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub absence_unproven: bool,
     /// Whether this is a create that failed and left an object in the state. The run does not retry such a create.
@@ -228,8 +228,8 @@ pub fn resumable(runs: &[RunHeader]) -> Option<&RunHeader> {
     wanted().find(|(_, run)| holds(run)).or_else(|| wanted().find(unfinished)).map(|(_, run)| run)
 }
 
-/// The numbers of the operations in doubt on an object. Without the key of a deposed object, all objects of the
-/// instance match.
+/// The numbers of the operations on an object that are in doubt, or that have an intent without an outcome. Without the
+/// key of a deposed object, all objects of the instance match.
 pub fn doubtful(view: &RunView, outline: &Outline, object: &NamedObject) -> Vec<u32> {
     let matches = |operation: &&crate::outline::OutlineOperation| {
         let record = view.ops.get(&weft_state::OpIndex(operation.index));

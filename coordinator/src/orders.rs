@@ -1,6 +1,6 @@
 //! Orders on their way to workers. Each order belongs to the connection for which it was decided. After a reconnect, a
-//! worker receives none of the unsent orders for its earlier connection. Otherwise, it could receive them although it
-//! lost earlier orders with that connection.
+//! worker receives none of the unsent orders for its earlier connection. Otherwise, it could receive an order after
+//! earlier orders were lost with that connection.
 
 use std::collections::BTreeMap;
 

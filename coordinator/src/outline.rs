@@ -84,9 +84,9 @@ impl OutlineShard {
 }
 
 impl OutlineShard {
-    /// The labels that name the pool of workers of the shard in metrics. They are the labels of the shard, with one
-    /// exception: operations on the user's machine have the id of the run as a label. The value of that label is left
-    /// empty, so that all runs share one pool.
+    /// The labels that name the pool of workers of the shard in metrics: the labels of the shard. Operations on the
+    /// user's machine have the id of the run in the label `home`. Their pool has only this label, without the id, so
+    /// that all runs share one pool.
     pub fn pool(&self) -> BTreeMap<String, String> {
         match self.labels.contains_key(HOME) {
             true => [(HOME.to_owned(), String::new())].into(),

@@ -127,7 +127,8 @@ impl Service {
     ///
     /// # Errors
     /// Returns an error if the plan cannot be read, is not signed as required, needs workers that are not connected, or
-    /// must be encrypted but the store does not encrypt. Also returns an error if its claims are refused.
+    /// must be encrypted but the store does not encrypt. Also returns an error if the claims of the plan are refused,
+    /// or if the store does not respond.
     pub async fn submit(self: &Arc<Self>, submission: Submission) -> Result<RunId, RunError> {
         if submission.sealed && !self.store.is_sealed() || submission.sealed_plan && !self.store.seals_plans() {
             return Err(RunError::NotSealed(self.store.place()));
@@ -238,7 +239,7 @@ impl Service {
     /// One run with its operations. If `run` is `None`, the newest run.
     ///
     /// # Errors
-    /// Returns an error if the run does not exist, or its plan cannot be read.
+    /// Returns an error if the run does not exist, its plan cannot be read, or the store does not respond.
     pub async fn show(&self, run: Option<RunId>) -> Result<Option<RunDetails>, RunError> {
         let Some(run) = self.named(run).await? else { return Ok(None) };
         let view = self.store.run(&run).await?.ok_or_else(|| RunError::NoRun(run.clone()))?;
@@ -264,7 +265,7 @@ impl Service {
     /// The store's header of a run.
     ///
     /// # Errors
-    /// Returns an error if the run does not exist.
+    /// Returns an error if the run does not exist, or the store does not respond.
     pub async fn header(&self, run: &RunId) -> Result<RunHeader, RunError> {
         self.store.header(run).await?.ok_or_else(|| RunError::NoRun(run.clone()))
     }

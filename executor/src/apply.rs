@@ -22,8 +22,8 @@ use crate::subject::{Problems, has_errors};
 enum Prepared {
     /// No call is needed: the operation is done.
     Done(Done),
-    /// A call is needed. The last field is the import id of a look-up before the call that found no object. `None` if
-    /// there was no such look-up.
+    /// A call is needed. If a look-up immediately before the call found no object, the last field is the import id of
+    /// this look-up.
     Call(Begun, FinalPlan, Option<String>),
 }
 
@@ -38,8 +38,8 @@ pub(crate) async fn apply(context: &mut TaskContext) -> TaskOutcome {
     if deletes { placeless(result) } else { result }
 }
 
-/// Removes the position from diagnostics of a delete: the block of the object was removed, or does not describe the
-/// deleted object.
+/// Removes address and position from the diagnostics of a delete. The block at the position no longer exists, or does
+/// not describe the deleted object.
 fn placeless(result: TaskOutcome) -> TaskOutcome {
     match result {
         TaskOutcome::Failed { writes, diagnostics, absence_unproven, unopened } => {
@@ -59,10 +59,9 @@ async fn apply_change(context: &mut TaskContext) -> TaskOutcome {
     };
     let refused =
         |writes, diagnostics| TaskOutcome::Failed { writes, diagnostics, absence_unproven: false, unopened: false };
-    // If a replacement fails and has created no object, the old object stays deposed. The next plan creates the new
-    // object, and deletes the old object. There are three exceptions, in which the old object becomes the current
-    // object again: the provider cannot be opened, the call cannot be sent, or the provider reports that it has created
-    // nothing.
+    // If a replacement fails without a new object, the old object stays deposed. The next plan creates the new object
+    // and deletes the old one. There are three exceptions, in which the old object becomes the current object again:
+    // the provider cannot be opened, the call cannot be sent, or the provider returns an error and no object.
     let config = match change.configuration(&shard, &context.host).await {
         Ok(config) => config,
         Err(problems) => return refused(TaskWrites::default(), problems::not_begun(problems)),

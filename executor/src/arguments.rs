@@ -10,8 +10,9 @@ use weft_graph_format::source::SourceRange;
 use crate::problems::wrong_argument;
 use crate::subject::Problems;
 
-/// Names the arguments in `problems` whose values do not convert to their types. `config` computes the configuration,
-/// as an object with the arguments and nested blocks. Without a schema in `block`, nested blocks count as arguments.
+/// Adds to each conversion error in `problems` the name of the argument whose value does not convert to its type.
+/// `config` computes the configuration, as an object with the arguments and nested blocks. Without a schema in `block`,
+/// nested blocks count as arguments.
 pub(crate) fn of_arguments(config: Option<&Formula>, block: Option<&Block>, problems: Problems) -> Problems {
     let named = |problem: Diagnostic| {
         let at = problem.subject.as_ref().filter(|_| problem.cause == Cause::Conversion);
@@ -23,8 +24,9 @@ pub(crate) fn of_arguments(config: Option<&Formula>, block: Option<&Block>, prob
     problems.into_iter().map(named).collect()
 }
 
-/// The argument with a conversion at this place, in a body or in its nested blocks. `body` computes an object, or a
-/// collection of objects for a block that can occur several times. The recursion is as deep as the schema.
+/// The name of the argument whose value is converted at the place `at`, in a body or in its nested blocks. `body`
+/// computes an object, or a collection of objects for a block that can occur several times. The recursion is as deep as
+/// the schema.
 fn argument_at(body: &Formula, block: Option<&Block>, at: &SourceRange) -> Option<SmolStr> {
     let mut pending = vec![body.clone()];
     let mut seen = FxHashSet::default();
@@ -54,8 +56,8 @@ fn argument_at(body: &Formula, block: Option<&Block>, at: &SourceRange) -> Optio
     None
 }
 
-/// Whether the value of an argument, or a part of it, is converted at this place. What functions get does not count,
-/// and neither do conversions inside a conversion: they belong to the expression.
+/// Whether the value of an argument, or a part of it, is converted at this place. Conversions of a function's arguments
+/// and conversions inside another conversion do not count: they belong to the expression, not to the argument.
 fn converts_at(value: &Formula, at: &SourceRange) -> bool {
     let mut pending = vec![value.clone()];
     let mut seen = FxHashSet::default();

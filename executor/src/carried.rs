@@ -71,9 +71,9 @@ pub(crate) fn carried(bytes: &[u8]) -> Result<Option<Value>, CarryError> {
     }
 }
 
-/// The value, reduced to the parts that the paths lead to. Other attributes and keys are removed. Other elements of
-/// lists and tuples are null, or are removed if no part that a path leads to follows them. Each path leads to the same
-/// part in the original value and in the reduced value.
+/// The value, reduced to the parts that the paths lead to. Each part keeps its path. Other attributes and keys are
+/// removed. Other elements of lists and tuples become null, or are removed at the end. For example, the path `[1]`
+/// reduces `["a", "b", "c"]` to `[null, "b"]`.
 pub(crate) fn only(value: &Value, paths: &[Path]) -> Value {
     let steps: Vec<&[ValueStep]> = paths.iter().map(|path| path.0.as_slice()).collect();
     only_steps(value, &steps)
@@ -99,8 +99,8 @@ fn only_steps(value: &Value, paths: &[&[ValueStep]]) -> Value {
                     entries.insert(name.clone(), only_steps(part, &named(name)));
                 }
             }
-            // A map without some of its keys may have another element type. So the result is an object, in which the
-            // same paths are valid.
+            // The reduced elements of a map may have different types, which a map cannot contain. The same paths are
+            // valid in an object.
             Value::object(entries)
         }
         Kind::List(items) | Kind::Tuple(items) => {

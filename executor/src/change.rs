@@ -126,8 +126,8 @@ impl<'s> Change<'s> {
         self.prior.map_or(&self.planned.record, |prior| &prior.record)
     }
 
-    /// The record of an object that the final plan does not change. Only a change replaces the dependencies, and a
-    /// change of sensitive marks is one.
+    /// The record of an object that the final plan does not change. It keeps the dependencies of the prior record,
+    /// unless the sensitive marks change: only a change replaces the dependencies.
     pub(crate) fn kept_record(&self) -> StateRecord {
         let marks = |value: &Value| value.unmark_with_paths().1;
         if self.prior.is_some_and(|prior| marks(&prior.value) != marks(&self.planned.value)) {
@@ -327,8 +327,8 @@ impl<'s> Change<'s> {
         }))
     }
 
-    /// The import id by which the object of a create in doubt is found. `None` if the type does not promise that this
-    /// look-up is strongly consistent.
+    /// The import id by which the object of a create in doubt is found. `None` unless the description of the type
+    /// promises that look-ups by this id are strongly consistent.
     ///
     /// # Errors
     /// Returns an error if a part of the id is unknown.

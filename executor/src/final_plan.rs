@@ -32,8 +32,9 @@ pub(crate) struct FinalPlan {
 }
 
 impl FinalPlan {
-    /// The digest in the intent of the call. It is the blake3 hash of the planned value in the provider's own encoding,
-    /// and of `absent`, if given: the import id with which no object was found immediately before the call.
+    /// The digest in the intent of the call: the blake3 hash of the planned value in the provider's own encoding. If a
+    /// look-up immediately before the call found no object, `absent` is the import id of this look-up, and is hashed,
+    /// too.
     ///
     /// # Errors
     /// Returns an error if the value cannot be encoded for the provider.

@@ -165,9 +165,8 @@ impl HeldTasks {
         self.forget_unless(run, task, |held| held.phase != HeldPhase::Asked && held.phase != HeldPhase::Preparing)
     }
 
-    /// Handles an order to drop a task. If the intent of the task was requested, the intent may already be durable. In
-    /// that case, the attempt is settled only by the answer that no call was made. So this answer is kept like a
-    /// result.
+    /// Handles an order to drop a task. If the intent of the task was requested, the intent may already be durable, and
+    /// only the answer that no call was made settles the attempt. So this answer is kept like a result.
     pub(crate) fn dropped(&mut self, run: &RunId, task: Task) -> Dropped {
         let Some(of_run) = self.runs.get_mut(run) else { return Dropped::Ignore };
         let Some(held) = of_run.tasks.get_mut(&task) else { return Dropped::Ignore };

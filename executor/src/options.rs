@@ -67,8 +67,8 @@ pub struct WorkerOptions {
     /// The base of relative file names.
     pub base_directory: PathBuf,
     /// Receives the events and diagnostics of ephemeral objects. Set only if the worker runs in the process of a
-    /// command such as `weft apply`. If it is set, provisioners wait while the queue of their output lines is full,
-    /// because such a command shows every line.
+    /// command such as `weft apply`. Such a command shows every line of a provisioner, so a provisioner waits while the
+    /// queue of lines is full.
     pub said: Option<mpsc::Sender<HostMessage>>,
     /// Stores results without an acknowledgement, so that they outlive the process.
     pub spool: Option<WorkerSpool>,

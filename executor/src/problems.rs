@@ -181,8 +181,8 @@ pub(crate) fn condition_summary(kind: CheckKind, address: &str) -> String {
     }
 }
 
-/// What the state stores, as OpenTofu does, in place of the message of a failed validation that cannot be shown. `None`
-/// for a message that cannot be evaluated.
+/// The text that the state stores if the message of a failed validation cannot be shown, as in OpenTofu. `fault` is
+/// `None` if the message cannot be evaluated.
 pub(crate) fn stored_message(fault: Option<&MessageFault>) -> &'static str {
     match fault {
         Some(MessageFault::Sensitive) => "The error message included a sensitive value, so it will not be displayed.",

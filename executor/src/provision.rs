@@ -114,8 +114,8 @@ pub(crate) async fn provision(context: &mut TaskContext) -> TaskOutcome {
     let place = |problem: Diagnostic| place(problem, &address, range.as_ref());
     let value = match shard.evaluate(&context.host, *config, &address).await {
         Ok(value) => value,
-        // `on_failure = continue` is only about the provisioner itself. As in OpenTofu, the problem of an expression
-        // has a place and no address.
+        // `on_failure = continue` does not apply to errors in the configuration of the provisioner. As in OpenTofu, an
+        // error of an expression has a position and no address.
         Err(problems) => {
             let named = |problem: Diagnostic| match problem.subject {
                 Some(_) => Diagnostic { address: None, ..problem },

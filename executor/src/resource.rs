@@ -126,9 +126,10 @@ impl ResourceType {
         Value::null(self.ty.clone())
     }
 
-    /// The sensitive paths of an object, ascending: the `given` paths and the paths of the schema. A given path that
-    /// leads to nothing is shortened to the last part that exists. Such a path is left out if it leads into null, or if
-    /// the schema marks the part as sensitive.
+    /// The sensitive paths of an object, ascending: the `given` paths, and the paths of sensitive attributes in the
+    /// schema. If a given path leads to a part that no longer exists, the smallest part around it is sensitive. A given
+    /// path is left out if it leads into null, or if its part no longer exists and the schema marks the attribute as
+    /// sensitive.
     pub(crate) fn sensitive_paths<'p>(&self, object: &Value, given: impl Iterator<Item = &'p Path>) -> Vec<Path> {
         let mut found: BTreeSet<Path> = given
             .filter_map(|path| match located(object, path, &self.block) {

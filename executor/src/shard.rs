@@ -191,8 +191,8 @@ impl Shard {
         self.providers.values()
     }
 
-    /// Whether this worker tried to open a provider of the shard, and never succeeded. Another worker may be able to
-    /// open it.
+    /// Whether the shard has a provider that this worker has tried to open, always without success. Another worker may
+    /// be able to open it.
     pub(crate) fn could_not_open(&self) -> bool {
         self.providers().any(ProviderSlot::could_not_open)
     }

@@ -55,9 +55,9 @@ pub(crate) async fn output(context: &TaskContext) -> Result<Done, Problems> {
     if marks.is_sensitive() && !sensitive {
         return Err(vec![problems::sensitive_output(&subject)]);
     }
-    // A null output is not stored. The exception is a constant null that replaces a value that was unknown in the plan:
-    // such a null is stored. It occurs because a refresh-only plan creates nothing, so its apply cannot compute the
-    // value. A later apply may know the value.
+    // A null output is not stored, with one exception: a constant null whose planned value was unknown. It is stored
+    // because a refresh-only apply creates nothing, so it cannot compute this value, and a later apply may know the
+    // value.
     let constant = subject.config.is_some_and(|formula| matches!(formula.op(), FormulaOp::Constant(_)));
     let stored = if bare.is_null() && (!constant || planned.is_known()) {
         None
@@ -85,8 +85,8 @@ fn without_secrets(value: &Value) -> Value {
     })
 }
 
-/// Checks a condition. Except in validations of variables, an invalid message is an error, whatever the result of the
-/// condition is.
+/// Checks a condition. An invalid message is an error even if the condition is true, with one exception: the message of
+/// a variable's validation is evaluated only if the condition is false.
 pub(crate) async fn check(context: &TaskContext) -> Result<Done, Problems> {
     let Some(Operation::Check { address, kind, condition, message, range }) = context.shard.operation(context.id())
     else {

@@ -19,8 +19,8 @@ pub struct Claims {
 }
 
 impl Claims {
-    /// The values of the claim `name`: its value, or the elements of a list. Empty if the token does not have the
-    /// claim.
+    /// The values of the claim `name`: its only value, or the elements of its list. Empty if the token does not have
+    /// the claim.
     pub fn texts(&self, name: &str) -> Vec<String> {
         let text = |value: &serde_json::Value| match value {
             serde_json::Value::String(text) => Some(text.clone()),

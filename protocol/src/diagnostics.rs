@@ -15,8 +15,8 @@ pub fn encode_diagnostics(diagnostics: &[Diagnostic]) -> Opaque {
     Opaque(postcard::to_stdvec(diagnostics).unwrap_or_default())
 }
 
-/// Decodes diagnostics. If the bytes cannot be decoded, returns a diagnostic that reports this, so that every failure
-/// has a message.
+/// Decodes diagnostics. Bytes that cannot be decoded yield one diagnostic that says so, because every failure needs a
+/// message.
 pub fn decode_diagnostics(bytes: &Opaque) -> Vec<Diagnostic> {
     if bytes.0.is_empty() {
         return Vec::new();

@@ -73,7 +73,7 @@ pub struct Welcome {
     pub heartbeat_ms: u32,
     /// The time without a frame after which the worker starts no call and reconnects, in milliseconds.
     pub pause_ms: u32,
-    /// The age from which on the worker does not act on a granted intent, in milliseconds.
+    /// In milliseconds. The worker does not act on a granted intent of this age or more.
     pub intent_age_ms: u32,
     /// The version of the protocol that the coordinator speaks.
     pub protocol: u32,

@@ -22,41 +22,54 @@
 //!    the shard's started tasks.
 //! 3. **Tasks that change no real object** are carried out at once and end in a [`TaskResult`].
 //! 4. **Tasks that change real objects.** First, the worker makes the final plan and compares it with the reviewed
-//!    plan. If this step fails, the result is [`TaskResult::Failed`] without an intent. A plan without changes needs no
-//!    intent either. Next, the worker sends a [`Report::Intent`]. It makes the call only after [`Order::Granted`] for
-//!    exactly this attempt. In addition, less than [`Welcome::intent_age_ms`] must have passed on the worker's clock
-//!    since the worker first requested this intent; otherwise the result is [`TaskResult::NotCalled`]. After
-//!    [`Order::IntentRefused`], the worker forgets the task. If the worker does not have the granted task, or has
-//!    returned it, the worker answers with [`TaskResult::NotCalled`]. The worker ignores a grant for a task that it has
-//!    already called.
-//! 5. **Results.** [`TaskResult::Done`] has three parts: every change of the state, object by object; `local` for
-//!    readers in the same shard; one value for each [`Export`] of the operation. [`TaskResult::Failed`] is only for an
-//!    error that the provider returned or, without an intent, for an error of Weft. If the worker could not start or
-//!    configure the provider, and has never opened it for this shard, the failure sets `unopened`, and a coordinator
-//!    may give the shard to another worker. A create that returned an error and no object sets `absence_unproven`. If
-//!    the run was stopped or a deadline passed before the error, the create is in doubt instead. After the call, the
-//!    connection may break, the provider may crash, a deadline may pass, or the reply may be undecodable. In these
-//!    cases, the result is [`TaskResult::InDoubt`], and `provider_dead` says whether the provider's process is known to
-//!    be dead. A missing reply proves nothing.
+//!    plan. If this step fails, the result is [`TaskResult::Failed`], without an intent. If the final plan has no
+//!    changes, no intent is needed. If the order has `read_first`, the worker reads the object before the final plan
+//!    (update, delete), or looks it up after the final plan if the type allows that (create). Then the worker sends a
+//!    [`Report::Intent`]. It makes the call only if two conditions hold:
+//!
+//!    - [`Order::Granted`] has arrived for exactly this attempt.
+//!    - On the worker's clock, less than [`Welcome::intent_age_ms`] has passed since the worker first requested this
+//!      intent. If more time has passed, the result is [`TaskResult::NotCalled`].
+//!
+//!    After [`Order::IntentRefused`], the worker forgets the task. If an intent is granted for a task that the worker
+//!    does not have or has returned, the worker answers with [`TaskResult::NotCalled`]. The worker ignores a grant for
+//!    a task that it has already called.
+//! 5. **Results.**
+//!
+//!    - [`TaskResult::Done`] has three parts: every change of the state, object by object; `local` for readers in the
+//!      same shard; one value for each [`Export`] of the operation.
+//!    - [`TaskResult::Failed`] is for an error that the provider returned, or for an error of Weft before anything was
+//!      sent to the provider. If the worker could not start or configure the provider, and has never opened it for this
+//!      shard, the failure sets `unopened`, and a coordinator may give the shard to another worker. A create that
+//!      returned an error and no object sets `absence_unproven`.
+//!    - [`TaskResult::InDoubt`] is for a call without a usable reply: the connection broke, the provider crashed, a
+//!      deadline passed, or the reply cannot be decoded. A missing reply proves nothing. A create that returned an
+//!      error and no object is in doubt, too, if the run was stopped before the error. `provider_dead` says whether the
+//!      provider's process is known to be dead.
 //! 6. **Kept until acknowledged.** The worker keeps a result, and sends it again after each reconnect, until
 //!    [`Order::Acknowledged`].
-//! 7. **Ending early.** [`Order::Drop`]: the worker forgets the task unless the task was called. If the worker had
-//!    asked for the task's intent, the result is [`TaskResult::NotCalled`]. [`Order::Drain`]: the worker starts no new
-//!    call in this run. It sends [`Report::Returned`] for each task whose intent it has not requested. A task that
-//!    waits for its intent ends when the intent is refused or, if the intent is granted, with
-//!    [`TaskResult::NotCalled`]. A worker that is about to leave sends [`WorkerFrame::leaving`] once, receives no new
-//!    task of any run, and returns tasks as after [`Order::Drain`]. It leaves when the results of its calls are
-//!    acknowledged.
+//! 7. **Ending early.**
+//!
+//!    - After [`Order::Drop`], the worker forgets the task unless the task was called. If the worker had asked for the
+//!      task's intent, the result is [`TaskResult::NotCalled`].
+//!    - After [`Order::Drain`], the worker starts no new call in this run. It sends [`Report::Returned`] for each task
+//!      whose intent it has not requested. A task whose intent was requested ends with the answer: if the intent is
+//!      granted, the result is [`TaskResult::NotCalled`].
+//!    - A worker that is about to leave sends [`WorkerFrame::leaving`] once. It receives no new task of any run, and
+//!      returns tasks as after [`Order::Drain`]. It leaves when the results of its calls are acknowledged.
 //! 8. **Settling.** The worker reads the object by its known id (update, delete) or looks it up by its planned identity
-//!    (create). It changes nothing, because the attempt may still be running elsewhere. The verdict is
-//!    [`SettleVerdict::Applied`] with everything that a finished task reports, [`SettleVerdict::NotApplied`],
-//!    [`SettleVerdict::Unknown`] with the reason, [`SettleVerdict::Unopened`] if the worker could not start or
-//!    configure the provider, and has never opened it for this shard, or [`SettleVerdict::Found`] with an object that
-//!    only the user can judge. After [`SettleVerdict::Unopened`], a coordinator may give the shard to another worker,
-//!    which looks for the evidence. A reason is empty if the worker had no method to look for evidence. If a deleted
-//!    object is absent, or an updated object is as planned, the attempt counts as applied. `holder_dead` repeats the
-//!    value of the order, unless the worker knows that the process has died since. With `adopt`, the worker reads the
-//!    object with the id in `adopt`. A task with `read_first` reads or looks up the object before the final plan.
+//!    (create). With `adopt`, the worker reads the object with that id. It changes nothing, because the attempt may
+//!    still be running elsewhere. The verdict is one of these:
+//!
+//!    - [`SettleVerdict::Applied`], with everything that a finished task reports. For example, a deleted object is
+//!      absent, or an updated object is as planned.
+//!    - [`SettleVerdict::NotApplied`]. Its `holder_dead` repeats the value of the order, unless the worker knows that
+//!      the process has died since.
+//!    - [`SettleVerdict::Found`], with an object that only the user can judge.
+//!    - [`SettleVerdict::Unopened`], if the worker could not start or configure the provider, and has never opened it
+//!      for this shard. A coordinator may give the shard to another worker, which looks for the evidence.
+//!    - [`SettleVerdict::Unknown`], with the reason. The reason is empty if the worker had no method to look for
+//!      evidence.
 //! 9. **Silence.** On an idle stream, a worker sends a heartbeat every [`Welcome::heartbeat_ms`]. After
 //!    [`Welcome::pause_ms`] without a frame from the coordinator, the worker starts no new call, lets running calls
 //!    end, and reconnects.
@@ -65,10 +78,10 @@
 //! 11. **Providers die with the worker.** Provider processes are killed when the worker's process dies. So the death of
 //!     a worker proves that none of its calls is under way.
 //! 12. **Spools.** A worker may store unacknowledged results in a file, and hand them over after a restart under the
-//!     same name. In this case, `held` has the task with its [`HeldTask::maker`], and the result follows like a result
-//!     of the worker itself. The result counts as a report of its maker, so the maker must have made the current
-//!     attempt. A coordinator older than [`PROTOCOL_OF_SPOOLS`] would mistake the result for the result of another
-//!     attempt. The worker does not send the result to such a coordinator, and the result stays in the file.
+//!     same name. `held` then has the task with its [`HeldTask::maker`], and the result follows like a result of the
+//!     worker itself. A coordinator accepts the result only if the maker made the current attempt. A coordinator older
+//!     than [`PROTOCOL_OF_SPOOLS`] would mistake the result for that of another attempt. The worker does not send the
+//!     result to such a coordinator, and the result stays in the file.
 
 #![forbid(unsafe_code)]
 
@@ -94,9 +107,9 @@ pub use report::{Candidate, ObjectChange, ObjectWrite, Report, SettleVerdict, Ta
 pub const PROTOCOL: u32 = 2;
 /// The first version in which a worker hands over results of earlier processes of its name ([`HeldTask::maker`]).
 pub const PROTOCOL_OF_SPOOLS: u32 = 2;
-/// The maximum difference between the versions of two sides. This difference allows upgrades of a cluster during runs.
-/// A new version understands messages of the previous version. It sends to the previous version only what that version
-/// knows or may ignore.
+/// The maximum difference between the versions of two sides. It allows upgrades of a cluster during runs. A new version
+/// understands the messages of the previous version. To the previous version, it sends only what that version knows or
+/// may ignore.
 pub const PROTOCOL_DISTANCE: u32 = 1;
 
 /// Whether this version works with another version. 0 is not a valid version.

@@ -37,8 +37,8 @@ pub(crate) async fn identities(
     Ok(found)
 }
 
-/// The public key for the name of a key file. The key is read from the named file, or from the file with the suffix
-/// `.pub`.
+/// The public key of the key file `name`. The file may have a private or a public key. If it has neither, the key is
+/// read from `name.pub`.
 fn key_of_file(name: &str) -> Option<PublicKey> {
     let public = |path: &Path| load_public_key(path).ok();
     let own = Path::new(name);

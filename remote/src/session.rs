@@ -71,8 +71,8 @@ impl RemoteSession {
 
     /// Runs a command, with a terminal if the platform is Unix. The lines of its output are sent to `lines`. While the
     /// channel `lines` is full, no output is read, so the command may have to wait.
-    ///
     /// # Errors
+    /// Returns an error if the command fails, or if the connection is lost.
     /// Returns an error if the command fails.
     pub async fn run(&self, command: &str, lines: &mpsc::Sender<String>) -> Result<(), RemoteCallError> {
         let mut channel = self.channel().await?;

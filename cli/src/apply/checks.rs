@@ -1,5 +1,6 @@
-//! What an apply without changes writes to the state: results of conditions that are known at plan time. It also
-//! removes resources without instances, as every successful apply does. The coordinator does both at the end of a run.
+//! What an apply without changes writes to the state: results of conditions that are known at plan time. Such an apply
+//! also removes resources without instances, as every successful apply does. If there are changes, the coordinator does
+//! both at the end of the run.
 
 use weft_coordinator::outline::planned_checks;
 use weft_graph_format::plan_file::{CheckResult, PlanFile};

@@ -116,9 +116,9 @@ pub(super) fn stray(address: &str, run: &str) -> Diagnostic {
     Diagnostic::error(
         "Object of a superseded attempt",
         format!(
-            "An earlier attempt of the operation on {address} reported its result after a later attempt had replaced \
-             it. The reported object differs from the object in the state. The journal of run {run} has a record of \
-             the report. Compare the real objects with the state, and remove an object that is not needed."
+            "The result of an earlier attempt of the operation on {address} arrived after a later attempt had begun. \
+             The object in this result differs from the object in the state, and is recorded in the journal of run \
+             {run}. Compare the real objects with the state, and remove an object that is not needed."
         ),
     )
     .about(address)
@@ -147,14 +147,14 @@ pub(super) fn not_saved(unsaved: &Unsaved<'_>) -> Diagnostic {
     let way_out = if matches!(error, StoreError::Emptied { .. }) {
         format!(
             "The store has lost the run, so its state may lack results that are in {ERRORED}. Compare both: `weft state \
-             pull` prints the state in the store. To replace it by the state in {ERRORED}, use `{push}`."
+             pull` prints the state in the store. To replace this state with the state in {ERRORED}, use `{push}`."
         )
     } else if matches!(error, StoreError::Overtaken(_)) {
         format!(
             "Another program has changed the stored state. The journal in {journal} has every result of the run. Compare \
-             {ERRORED} with the stored state, which `weft state pull` prints. Then give the run up with `weft runs \
-             abandon {run}`. This keeps the stored state. To replace it by the state in {ERRORED}, use `{push} -force` \
-             after that."
+             {ERRORED} with the stored state, which `weft state pull` prints. Then give up the run with `weft runs \
+             abandon {run}`, which keeps the stored state. To replace the stored state with the state in {ERRORED}, \
+             use `{push} -force` after that."
         )
     } else if unrecorded.is_empty() {
         format!(

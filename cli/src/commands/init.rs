@@ -99,7 +99,7 @@ fn initialise(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
         false => snapshot_of_place(invocation, backend::saved_place(invocation).map_err(BackendFailure::Problems))?,
     };
     // As in OpenTofu, problems of the backend are reported after the modules are installed, and before other problems
-    // of the configuration. If a module cannot be installed, they are not reported.
+    // of the configuration. They are not reported if a module cannot be installed.
     let (project, said) = load_modules(invocation, &root, &mut tests)?;
     let snapshot = backend.map_err(|problems| invocation.fail(&problems))?;
     if has_errors(&said) {
@@ -143,8 +143,8 @@ fn refuse(invocation: &Invocation<'_>, problems: Vec<Diagnostic>) -> Exit {
     invocation.fail(&problems)
 }
 
-/// Prepares the backend and reads its state. Returns the problems of the backend, if it cannot be used. Problems of the
-/// state are reported.
+/// Prepares the backend and reads its state. Returns the problems of the backend if it cannot be used. Problems of the
+/// state are reported here, and end the command.
 fn snapshot_of_backend(invocation: &Invocation<'_>, root: &Project) -> Result<Result<Snapshot, Vec<Diagnostic>>, Exit> {
     let what = if root.root.settings.cloud.is_some() { "cloud backend" } else { "the backend" };
     tell(invocation, &format!("\nInitializing {what}..."));
@@ -166,7 +166,7 @@ fn snapshot_of_place(
 }
 
 /// Loads the whole configuration and the modules of its tests. Installs modules, unless `-get=false` is given. Returns
-/// the problems of the configuration, too. Problems of installing are reported.
+/// the problems of the configuration, too. Problems of the installation are reported here, and end the command.
 fn load_modules(
     invocation: &Invocation<'_>,
     root: &Project,

@@ -58,8 +58,8 @@ pub fn other_value_than_planned(name: &str) -> Diagnostic {
     Diagnostic::error(
         "Mismatch between input and plan variable value",
         format!(
-            "An option, a variables file or the environment sets the variable \"{name}\" to another value than that of \
-             the plan. Remove that setting, or make the plan again."
+            "An option, a variables file or the environment sets the variable \"{name}\" to a value that differs from \
+             the value in the plan. Remove this setting, or make the plan again."
         ),
     )
 }

@@ -216,8 +216,8 @@ async fn serve(
     Ok(())
 }
 
-/// Checks the certificate of the worker at intervals, and warns if it expires soon. Without this task, a worker would
-/// check it only when it connects, and a connection can last for weeks.
+/// Checks the certificate of the worker at intervals, and warns if it expires soon. Otherwise, the certificate would be
+/// checked only when the worker connects, and a connection can last for weeks.
 fn announce_expiry(dialer: Arc<Dialer>) {
     tokio::spawn(async move {
         loop {

@@ -4,11 +4,9 @@ use std::fmt::Display;
 
 use weft_graph_format::diagnostic::Diagnostic;
 
-/// The provider of a resource in the state has no schema for it.
+/// The provider of a resource in the state has no schema for the type of the resource.
 pub fn no_schema(address: &dyn Display) -> Diagnostic {
-    unfit(format!(
-        "The provider of {address} has no schema for it. Install a version of the provider that has this resource type."
-    ))
+    unfit(format!("The provider of {address} has no schema for this resource type. Install a version that has one."))
 }
 
 /// The schema version of an object in the state differs from that of the provider's schema.

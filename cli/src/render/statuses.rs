@@ -21,7 +21,7 @@ pub fn status(word: &str) -> &str {
     WORDS.iter().find(|(name, _)| *name == word).map_or(word, |(_, shown)| shown)
 }
 
-/// The nonzero counts of a run: `4 done, 3 pending, 1 in doubt`. Lists, the runs at the door and events use it.
+/// The nonzero counts of a run: `4 done, 3 pending, 1 in doubt`.
 pub fn counts(counts: &OperationCounts) -> String {
     let OperationCounts { pending, running, done, failed, skipped, in_doubt } = *counts;
     let parts = [

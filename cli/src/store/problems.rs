@@ -78,7 +78,8 @@ pub fn password_in_argument() -> Diagnostic {
         "Password in an argument",
         "The option -store contains a password, and other users of this machine can see the arguments of a process. \
          Write the address without the password, such as redis://USER@HOST/0?state=NAME, and name a file with the \
-         password in WEFT_REDIS_PASSWORD_FILE. The variables WEFT_REDIS_PASSWORD and WEFT_STORE may also contain it.",
+         password in WEFT_REDIS_PASSWORD_FILE. The variables WEFT_REDIS_PASSWORD and WEFT_STORE may also contain the \
+         password.",
     )
 }
 

@@ -332,7 +332,7 @@ impl Heard {
             problem.subject = of.and_then(|config| self.places.get(&config).cloned());
         }
         let Some(step) = step else { return problem };
-        // A condition or a message that cannot be evaluated is no failure that a run expects.
+        // A condition or a message that cannot be evaluated is never an expected failure.
         if step.action.kind() == Some(OperationKind::Check) && problem.is_failed_condition() {
             problem.checked = checked_object(&step.address).into();
         } else if problem.code == READ_FOR_CHECK {

@@ -1,10 +1,10 @@
 //! Objects of mocked providers. Each value comes from the configuration or from the test, or is made up.
 //!
-//! If an attribute is not in the configuration and a provider could compute it, the test may set it. All other computed
-//! attributes are made up: strings of 4 to 15 letters and digits, the number 0, false, and empty collections. The same
-//! type and configuration always give the same object, so that a plan and its apply agree. Two resources of one type
-//! get equal strings if they set the same attributes, even to different values. The made-up values are equal to
-//! OpenTofu's (reference: `mock_provider` in OpenTofu 1.12).
+//! A computed attribute gets its value from the configuration or, if the configuration does not set it, from the test.
+//! All other computed attributes are made up: strings of 4 to 15 letters and digits, the number 0, false, and empty
+//! collections. The same type and configuration always give the same object, so that a plan and its apply agree. Two
+//! resources of one type get equal strings if they set the same attributes, even to different values. The made-up
+//! values are equal to OpenTofu's (reference: `mock_provider` in OpenTofu 1.12).
 
 use smol_str::SmolStr;
 use weft_evaluator::config::test_file::GivenValues;

@@ -1,8 +1,8 @@
 //! Shards: which operations of each shard can start, which worker has each shard, and which shards need a worker.
 //!
-//! Invariant: a shard with work is assigned to a worker, offered to workers, or an orphan, which no connected worker is
-//! suitable for. Each change preserves this invariant for the shards that the change affects, so no step visits all
-//! shards.
+//! Invariant: a shard with work is assigned to a worker, or is offered to workers, or is an orphan: no connected worker
+//! is suitable for it. Each change preserves this invariant for the shards that the change affects, so no step visits
+//! all shards.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;

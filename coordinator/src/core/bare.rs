@@ -95,7 +95,7 @@ impl BareResources {
             let Some(instance) = concerns.then(|| operation.instance()).flatten() else { continue };
             let address = instance.all();
             if self.reached.contains(&position) {
-                // As in OpenTofu, below module instances with keys only a resource that something reads is listed.
+                // As in OpenTofu, a resource below a module instance with a key is listed only if something reads it.
                 if !has_key(&address) || read.get_or_insert_with(|| read_by_others(outline)).contains(&operation.index)
                 {
                     wanted.extend(provider(outline, operation, &address));

@@ -75,9 +75,9 @@ impl Budget {
     /// The request for the tokens that the waiting shards need. `demand` is the number of operations of a shard that
     /// can start. `None` if no shard waits, if enough tokens are reserved, or if the next request is not due yet.
     fn request(&self, now: u64, demand: impl Fn(ShardIndex) -> u32) -> Option<TokenRequest> {
-        // Tokens may be reserved for a limited time ahead. The next request is sent when the reserved tokens do not
-        // suffice for the first waiting shard, or when the last of them becomes free within half of that time, so that
-        // the new tokens arrive before they are needed.
+        // Tokens may be reserved for a limited time ahead. The next request is sent if the reserved tokens do not
+        // suffice for the first waiting shard. It is also sent if the last reserved token becomes free within half of
+        // the limit, so that the new tokens arrive before they are needed.
         let soon = now.saturating_add(RESERVE_AHEAD_US / MICROSECONDS / 2);
         let next_need = self.queue.front().and_then(|shard| self.needs.get(shard)).copied()?;
         let reserved = self.tokens.len() as u32;

@@ -39,8 +39,8 @@ impl Checks {
         Checks { failures: BTreeMap::new(), stored, compared: false }
     }
 
-    /// Records the failure of a check, if these diagnostics of its operation report one. Returns whether they do. A
-    /// false assertion of a check block is such a failure, although it is only a warning and its operation succeeds.
+    /// Records a failed check, if the diagnostics of the operation report one, and returns whether they do. A false
+    /// assertion of a check block counts, although it is only a warning and its operation succeeds.
     pub(super) fn note(&mut self, kind: OperationKind, position: Position, diagnostics: &Opaque) -> bool {
         let failure = match kind {
             OperationKind::Read => unread(decode_diagnostics(diagnostics)),
@@ -90,11 +90,11 @@ struct ObjectChecks<'op> {
 /// Objects that the run did not finish.
 #[derive(Default)]
 struct Undone<'op> {
-    /// The configuration addresses of the objects that the run did not finish. An object with a key has two: the
-    /// address without keys, and the address with only its own key.
+    /// The configuration addresses of the objects that the run did not finish. An object with a key has two:
+    /// `module.m[0].a["k"]` has `module.m.a` and `module.m.a["k"]`.
     configured: BTreeSet<CheckedConfig>,
-    /// The objects that the run did not reach, or did not create or read successfully. A failed update, and a create
-    /// that failed halfway, leave an object, so their objects are not in this set.
+    /// The objects that the run did not reach, or did not create or read successfully. After a failed update, or a
+    /// create that failed halfway, the object exists, so it is not in this set.
     objects: BTreeSet<&'op CheckedObject>,
 }
 

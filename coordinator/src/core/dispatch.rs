@@ -104,8 +104,7 @@ impl Coordinator {
 
     /// Handles a shard for which no connected worker is suitable. If the last worker of the shard could not open it,
     /// the ready operations of the shard fail with the diagnostics of that worker. Otherwise the operations wait for a
-    /// worker. If an earlier worker could not open the shard, its diagnostics say why this connected worker does not
-    /// get the shard.
+    /// worker. The event then has the diagnostics of the worker that could not open the shard earlier, if there is one.
     fn orphaned(&mut self, shard: ShardIndex) -> Handled {
         let refusal = self.backlog.refusal(shard);
         if self.backlog.last_worker(shard).is_none()

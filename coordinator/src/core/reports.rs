@@ -244,7 +244,7 @@ impl Coordinator {
     }
 
     /// Whether a worker may report the result of an attempt: the worker made the attempt, or the store no longer has
-    /// the name of the worker that did.
+    /// the name of the worker that made it.
     pub(super) fn may_report(&self, worker: WorkerIndex, position: Position, attempt: Attempt) -> bool {
         match self.operations.maker(position, attempt.0) {
             Maker::Known(maker) => maker == worker,
@@ -254,8 +254,8 @@ impl Coordinator {
     }
 
     /// Handles the result of an earlier attempt. Objects that differ from the recorded objects are recorded as strays.
-    /// The result of an attempt that the worker did not make is ignored. If it contains objects, it is not acknowledged
-    /// either: should the store have lost the record of the attempt, the worker still has the evidence.
+    /// The result of an attempt that the worker did not make is ignored. If such a result contains objects, it is not
+    /// acknowledged: the store may have lost the record of the attempt, and the worker must keep the evidence.
     pub(super) fn superseded(&mut self, worker: WorkerIndex, position: Position, task: Task, result: TaskResult) {
         let writes = match &result {
             TaskResult::Done(done) => &done.writes,

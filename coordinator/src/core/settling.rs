@@ -205,9 +205,9 @@ impl Coordinator {
         if self.options.only_resolve { Ok(()) } else { self.spoil(position) }
     }
 
-    /// Handles the death of a worker process. Its calls are no longer under way, so a worker looks for evidence about
-    /// its doubts, also if an earlier search found nothing. For example, an object that is still absent now counts as
-    /// not created.
+    /// Handles the death of a worker process, whose calls are no longer under way. Another worker looks for evidence
+    /// about the doubts of the dead worker, even if an earlier search found nothing. For example, an object that is
+    /// still absent now counts as not created.
     pub(super) fn holder_died(&mut self, holder: WorkerIndex) -> Handled {
         for position in self.roster.doubts(holder) {
             if self.is_handed_over(position, holder) {

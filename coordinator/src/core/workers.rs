@@ -51,7 +51,7 @@ impl Coordinator {
             let (Some(maker), Some(position)) = (maker, self.position_of(task)) else { continue };
             self.attempt_exists(heir, position, task);
             let id = worker_id(name, &maker);
-            // A process that made no attempt which the term knows is not added to the workers of the term.
+            // A process is added to the workers of the term only if it may have made the attempt.
             let maker = match self.operations.maker(position, task.attempt.0) {
                 Maker::Unrecorded => Some(self.roster.enlist(&id, self.clock.now())),
                 Maker::Known(_) | Maker::NotMade => self.roster.find(&id),
@@ -137,10 +137,12 @@ impl Coordinator {
         Ok(())
     }
 
-    /// Handles each doubt about a task of this worker, if the list that the worker sent after its reconnect does not
-    /// have the task, or has it only in preparation. The worker is alive. If it never reported the doubt, it made no
-    /// call, and this fact settles the doubt. If it reported the doubt, it was later ordered to forget the task. In
-    /// this second case, a doubt that still waits for this worker needs other evidence.
+    /// Handles doubts about tasks that a reconnected worker does not have: the list in its greeting lacks the task, or
+    /// has it only in preparation. There are two cases:
+    ///
+    /// - The worker never reported the doubt. Then it made no call, which settles the doubt.
+    /// - The worker reported the doubt, and was later ordered to forget the task. If the doubt still waits for this
+    ///   worker, it now needs other evidence.
     fn compare_doubts(&mut self, index: WorkerIndex, held: &BTreeMap<u32, HeldTask>) -> Handled {
         for position in self.roster.doubts(index) {
             let last = self.operations.last(position);

@@ -89,9 +89,9 @@ impl Driver {
     }
 }
 
-/// Ends the term in the store. If the store has lost the run, also keeps the results that only this process has, and the
-/// returned error says where they are. Otherwise, returns `error`. If the state has all results in `unrecorded` now,
-/// empties `unrecorded`, and also returns the operations of these results.
+/// Ends the term in the store. If the store has lost the run, saves the results that only this process has. The
+/// returned error then says where they are. In all other cases, it is `error`. If all results in `unrecorded` are now
+/// in the state, returns their operations, too, and empties `unrecorded`.
 async fn salvaged(
     store: &dyn RunStore,
     run: &RunId,

@@ -55,7 +55,7 @@ pub(super) struct LimitRule {
     /// Tokens per second.
     rate: f64,
     /// The maximum number of free tokens. The default is half of the rate, but at least the tokens of two calls. With
-    /// this default, a service that counts calls per second has room for delayed calls that arrive together with later
+    /// this default, a service that counts calls per second still accepts delayed calls that arrive together with later
     /// calls.
     burst: Option<u32>,
     /// The number of tokens that one call takes. The default is 1.

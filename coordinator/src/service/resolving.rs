@@ -36,7 +36,8 @@ impl Service {
     /// Carries out the user's decision on an operation in doubt, in the running term or in a separate term.
     ///
     /// # Errors
-    /// Returns an error if the run does not exist, nothing at the address is in doubt, or the store does not respond.
+    /// Returns an error if the run does not exist, if not exactly one operation on the object is in doubt, if the
+    /// decision does not fit the operation, or if the store does not respond.
     pub async fn resolve(
         self: &Arc<Self>,
         run: &RunId,

@@ -81,9 +81,10 @@ pub(crate) struct ObjectSlot {
 struct Users {
     /// The number of users: operations, and shards whose provider is configured from the object.
     count: usize,
-    /// The shards with this object that were opened at this worker, and the number of all shards with this object. More
-    /// of these shards may still be opened here.
+    /// The shards with this object that were opened at this worker. If there are fewer than `expected`, more of them
+    /// may still be opened here.
     shards: BTreeSet<u32>,
+    /// The number of shards with this object in the whole run.
     expected: usize,
 }
 

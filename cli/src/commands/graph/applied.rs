@@ -1,7 +1,10 @@
-//! The graph of an apply that has no plan file and makes no changes. The graph contains the outputs of the root module
-//! and the checks with everything that they read, the variables of the root module, and the end vertices of modules and
-//! of the providers in the graph. A resource is omitted if its only readers are outputs of the root module, because the
-//! state has its objects.
+//! The graph of an apply that has no plan file and makes no changes. The graph contains:
+//!
+//! - the outputs of the root module and the checks, with everything that they read,
+//! - the variables of the root module,
+//! - the vertices `(close)` of modules, and of the providers of the other vertices.
+//!
+//! A resource is omitted if its only readers are outputs of the root module, because the state has its objects.
 
 use std::collections::{BTreeMap, BTreeSet};
 

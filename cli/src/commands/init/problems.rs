@@ -115,7 +115,7 @@ pub fn unfinished_run(run: &RunId) -> Diagnostic {
     Diagnostic::error(
         "Unfinished run",
         format!(
-            "The run {run} of this state is not finished, so its state cannot be moved. Finish the run with \"weft \
+            "The run {run} of this state is not finished, so the state cannot be moved. Finish the run with \"weft \
              runs resume {run}\", or give up the run with \"weft runs abandon {run}\". Then run \"weft init\" again."
         ),
     )
@@ -205,6 +205,6 @@ pub fn default_needs_name() -> Diagnostic {
     Diagnostic::error(
         "Default workspace needs another name",
         "The new backend has no workspace \"default\", so the state of this workspace needs another name there. Run \
-         \"weft init\" with input enabled: it asks for the name.",
+         \"weft init\" with input enabled, and enter the name.",
     )
 }

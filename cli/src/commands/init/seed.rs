@@ -19,7 +19,8 @@ const FOLDER: &str = "init-from-module";
 /// copy calls are installed later.
 ///
 /// # Errors
-/// Returns an error if the directory has other content, or if the module cannot be fetched or copied.
+/// Returns an error if the directory has other content, or if the module cannot be fetched or copied. Also returns an
+/// error for each module that the copy calls by a path outside of its own directory.
 pub fn copy_module(context: &Context, text: &str, report: &dyn Fn(&str)) -> Result<(), Vec<Diagnostic>> {
     let failed = |error: io::Error| vec![problems::module_not_copied(text, &error)];
     if has_configuration(Path::new(".")) {

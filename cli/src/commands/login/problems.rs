@@ -19,8 +19,9 @@ pub fn invalid_host(name: &str) -> Diagnostic {
 pub fn interactive() -> Diagnostic {
     Diagnostic::error(
         "Login is an interactive command",
-        "A login asks questions, but input is disabled. Instead, set the variable TF_TOKEN_HOST (with underscores for \
-         dots) to the token, or write it to a credentials block of a CLI configuration file.",
+        "A login asks questions, but input is disabled. Instead, set the variable TF_TOKEN_HOST to a token, where HOST \
+         is the name of the host with underscores for dots. Or write the token to a credentials block of a CLI \
+         configuration file.",
     )
 }
 
@@ -29,8 +30,8 @@ pub fn own_credentials(host: &Host, verb: &str) -> Diagnostic {
     Diagnostic::error(
         format!("Credentials for {host} are manually configured"),
         format!(
-            "One of your CLI configuration files has the token for this host, and \"weft {verb}\" does not change it. Revoke \
-             that token, and remove its block from the file."
+            "One of your CLI configuration files has the token for this host, and \"weft {verb}\" does not change this \
+             file. Revoke the token, and remove its block from the file."
         ),
     )
 }

@@ -106,8 +106,8 @@ fn names(doubts: &[OpenDoubt]) -> Vec<String> {
     doubts.iter().map(OpenDoubt::name).collect()
 }
 
-/// The one operation that `address` names. If there is none, the message lists `doubts`: an open operation of a
-/// coordinator may still be running.
+/// The one open operation that `address` names. If there is none, the message lists only `doubts`, because the other
+/// open operations of a coordinator may still be running.
 fn named(open: Vec<OpenDoubt>, doubts: &[String], run: &RunId, address: &str) -> Result<OpenDoubt, Vec<Diagnostic>> {
     let nothing = || vec![problems::nothing_in_doubt(address, run, doubts)];
     let named: NamedObject = address.parse().map_err(|_| nothing())?;

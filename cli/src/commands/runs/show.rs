@@ -58,8 +58,8 @@ async fn details(invocation: &Invocation<'_>) -> Result<RunDetails, Vec<weft_gra
     let found = store.run(&run).await.map_err(said)?.ok_or_else(|| said(StoreError::NoRun(run.clone())))?;
     match load(store.as_ref(), &run).await {
         Ok((found, plan, _)) => Ok(RunDetails::new(&found, &outline(&plan))),
-        // For example, the run ended before the state was encrypted, or when the state was encrypted with other keys.
-        // Only the header of the run is shown.
+        // The plan of a finished run may be unreadable: for example, the state was not yet encrypted when the run
+        // ended, or was encrypted with other keys. Only the header of the run is shown then.
         Err(_) if found.header.status.is_final() => {
             Ok(RunDetails { run: RunListing::new(&found.header), operations: Vec::new() })
         }

@@ -43,9 +43,9 @@ pub fn lists<T: PartialEq>(before: &[T], after: &[T], pairs: impl Fn(usize, usiz
 
 /// Pairs the elements of two lists from a position on. `common` are the elements that both lists have, in order.
 ///
-/// Before each common element, the other old elements come first, then the other new ones. An old and a new element are
-/// paired if `pairs` allows it. As in OpenTofu, a new element may even be paired with the next common element of the old
-/// list. Then the equal element of the new list is paired with a later old element, if there is one.
+/// Before each common element, first come the other old elements, then the other new elements. An old and a new element
+/// are paired if `pairs` allows it. As in OpenTofu, a new element may even be paired with the old list's copy of the
+/// next common element. The new list's copy is then paired with a later old element, if there is one.
 fn walk<T: PartialEq>(
     (before, after): (&[T], &[T]),
     from: usize,

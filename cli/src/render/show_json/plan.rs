@@ -261,7 +261,7 @@ fn planned_values(plan: &PlanFile, prior: &StateFile) -> Json {
         object.insert("provider_instance".into(), change.provider.to_string().into());
         object.insert("schema_version".into(), change.schema_version.into());
         let values = known(&after);
-        // As in OpenTofu, an object that is forgotten has no values, and neither has one without known attributes.
+        // As in OpenTofu, a forgotten object has no values, nor does an object without known attributes.
         if values.as_object().is_some_and(|values| !values.is_empty()) {
             object.insert("values".into(), values);
         }
