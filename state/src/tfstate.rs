@@ -70,7 +70,7 @@ pub enum StateFileError {
     },
     /// The file is encrypted with an unknown method, or is encrypted where plain text is expected.
     #[error(
-        "{place} is encrypted with a method that this version of Weft does not support, or must not be encrypted here"
+        "{place} is encrypted: it must not be encrypted here, or this version of Weft does not support its method"
     )]
     Encrypted {
         /// The file.
