@@ -211,7 +211,7 @@ async fn only(api: &Api, resource: &Resource, query: &str, nothing_there: &str) 
     match found.pointer("/items").and_then(Json::as_array).map(Vec::as_slice) {
         Some([one]) => from_cloud(resource, one, &Attributes::new()),
         Some([]) => Err(no_such_import(nothing_there)),
-        _ => Err(Problem::new("Unusable answer", "The cloud returned neither an empty list nor a list with one object.")),
+        _ => Err(Problem::new("Unusable answer", "The cloud returned neither an empty list nor one object.")),
     }
 }
 
@@ -234,7 +234,7 @@ fn from_cloud(resource: &Resource, json: &Json, known: &Attributes) -> Result<At
             json.get(field_name(attribute)).map_or(Value::Null, Value::from_json)
         };
         if !attribute.ty.holds(&value) || (value == Value::Null && attribute.mode == Mode::Required) {
-            let detail = format!("The cloud returned an object of the kind {} with an invalid {}.", resource.kind, attribute.name);
+            let detail = format!("The cloud returned an invalid {} for the {}.", attribute.name, resource.kind);
             return Err(Problem::new("Unusable answer", detail));
         }
         object.insert(attribute.name.to_owned(), value);
