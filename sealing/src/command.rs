@@ -25,8 +25,8 @@ pub use error::{CommandError, OutputProblem};
 /// The time limit of a command. The command may ask the user to touch a hardware key, or encrypt a large state.
 pub const COMMAND_TIME: Duration = Duration::from_secs(120);
 
-/// The maximum length of the first line of the output. The line has 60 bytes today, but later versions of the protocol
-/// may extend it.
+/// The maximum length of the first line of the output. The lines of version 1 have at most 60 bytes, but later versions
+/// of the protocol may extend them.
 pub const LONGEST_GREETING: u64 = 4 << 10;
 
 /// The maximum number of bytes of a command's error output that are stored. The rest is discarded.
