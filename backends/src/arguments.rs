@@ -41,8 +41,8 @@ impl<'a> Arguments<'a> {
         names.iter().find_map(|name| (self.environment)(name).filter(|value| !value.is_empty()))
     }
 
-    /// Reads the setting `name` as a string. If the setting is null, reads the first of these environment variables
-    /// that is set and not empty. The following methods use `variables` in the same way.
+    /// Reads the setting `name` as a string. If the setting is null, reads the first environment variable in
+    /// `variables` that is set and not empty. The following methods use `variables` in the same way.
     pub fn text(&mut self, name: &str, variables: &[&str]) -> Option<String> {
         match self.written(name) {
             Some(Json::String(text)) => Some(text.clone()),

@@ -53,8 +53,8 @@ pub trait Bucket: Send + Sync + std::fmt::Debug {
     /// Reads an object. `None` if the object does not exist.
     async fn get(&self, doing: &'static str, key: &str) -> Result<Option<Object>, BackendError>;
 
-    /// Writes an object under a condition. If the response is lost, a retry finds that the object already has the new
-    /// content. In that case, the write counts as successful.
+    /// Writes an object under a condition. If a response is lost and the retry finds that the object already has the
+    /// new content, the write counts as successful.
     async fn put(
         &self,
         doing: &'static str,

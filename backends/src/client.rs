@@ -168,8 +168,9 @@ fn pem_certificates(text: &str, what: &str) -> Result<Vec<CertificateDer<'static
     Ok(certificates)
 }
 
-/// A verifier for settings that relax the usual checks. It checks a different name than the host of the URL, or no
-/// name. It checks the chain only if there is an inner verifier. It always checks the signatures of the handshake.
+/// A verifier for settings that relax the usual checks of a certificate. With `inner`, checks the chain, and checks the
+/// name in `name` instead of the host of the URL. Without `inner`, accepts every certificate. Always checks the
+/// signatures of the handshake.
 #[derive(Debug)]
 struct OwnVerifier {
     inner: Option<Arc<WebPkiServerVerifier>>,

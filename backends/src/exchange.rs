@@ -136,8 +136,7 @@ pub trait Authorize: Send + Sync {
     async fn authorize(&self, call: &Call) -> Result<Vec<(String, String)>, BackendError>;
 
     /// Called after the service has rejected the headers or parameters from [`Authorize::authorize`]. Returns `true` if
-    /// the next call of [`Authorize::authorize`] can return other credentials. In this case, the request is sent once
-    /// more.
+    /// that method can return other credentials now. The request is then sent once more.
     async fn rejected(&self) -> bool {
         false
     }

@@ -275,8 +275,8 @@ impl RemoteState for PgState {
         Ok(LockAnswer::Held { holder: dead.clone(), message })
     }
 
-    /// Releases the lock of this session. Another process cannot release this lock. That process can only end the
-    /// session, which releases the lock.
+    /// Releases the lock of this session. Does nothing if this session does not have the lock with this id. The lock of
+    /// another session can be released only by ending that session.
     async fn unlock(&self, id: &str) -> Result<(), BackendError> {
         let mut lock = self.0.session.lock.lock().await;
         let Some((_, number)) = lock.take_if(|(held, _)| held == id) else { return Ok(()) };

@@ -78,8 +78,8 @@ fn known_type(type_name: &str) -> Result<(), CallError> {
     Err(CallError::UnknownType { what: "resource type", name: type_name.into() })
 }
 
-/// A stored object without the attributes that its type does not have. As in OpenTofu, such attributes are dropped.
-/// Other texts are returned unchanged.
+/// Removes the attributes of a stored object that its type does not have, as OpenTofu does. Bytes that are not a JSON
+/// object are returned unchanged. All bytes are returned unchanged if the type is not an object type.
 fn known_attributes(bytes: &[u8], ty: &Type) -> Vec<u8> {
     let (Type::Object(object), Ok(mut stored)) = (ty, serde_json::from_slice::<BTreeMap<String, Box<RawValue>>>(bytes))
     else {

@@ -1,9 +1,9 @@
 //! Requests to a provider, its replies, and the errors of a call. Plain data.
 //!
-//! A reply means that the provider answered. Its reports, including errors, are in `diagnostics`. A [`CallError`] means
-//! that the provider did not answer properly, so the effect of the call is unknown, unless [`CallError::was_not_sent`]
-//! returns `true`. These two cases must never be confused: an error of the provider is a failure, and an unknown effect
-//! is a doubt.
+//! A reply means that the provider answered. The field `diagnostics` of the reply has what the provider reported,
+//! including errors. A [`CallError`] means that the provider did not answer properly, so the effect of the call is
+//! unknown, unless [`CallError::was_not_sent`] returns `true`. These two cases must never be confused: an error of the
+//! provider is a failure, and an unknown effect is a doubt.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};

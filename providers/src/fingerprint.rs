@@ -21,8 +21,8 @@ impl HashedFiles {
         HashedFiles { checksum, seen: Mutex::new(fingerprint) }
     }
 
-    /// Whether the files still have their checksum. The files are read again only if the fingerprint differs: a new
-    /// hard link or another owner changes the fingerprint as well, but not the contents.
+    /// Whether the files still have their checksum. If the fingerprint differs, the files are read again, because a new
+    /// hard link or another owner changes the fingerprint without changing the contents.
     pub fn are_unchanged(&self) -> bool {
         let mut seen = self.seen.lock();
         let Ok(now) = Fingerprint::of(&seen.directory) else { return false };

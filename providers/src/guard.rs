@@ -1,5 +1,5 @@
-//! Plugins that end with their parent. A plugin must not outlive the process that started it, because nothing would
-//! observe its later effects.
+//! Starts plugins in such a way that they end with their parent. A plugin must not outlive the process that started it,
+//! because nothing would observe its later effects.
 //!
 //! On Linux, a process can receive a signal when its parent dies, but only if it requests the signal itself, after the
 //! fork. So a plugin is started through a guard: this program again, with [`COMMAND`] as its first argument. The guard

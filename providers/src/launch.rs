@@ -36,9 +36,8 @@ const WINDOW: u32 = 8 * 1024 * 1024;
 /// The environment variable that disables TLS, for debuggers and for plugins without TLS.
 pub const NO_TLS_VARIABLE: &str = "TF_DISABLE_PLUGIN_TLS";
 
-/// Environment variables that no plugin needs and that may contain secrets of Weft: the token for coordinators, the
-/// address of the store, which may contain a password, passwords of Redis, and passphrases. Plugins do not receive
-/// these variables.
+/// Environment variables that plugins do not receive. No plugin needs them, and they may contain secrets of Weft:
+/// tokens, passwords and passphrases. The address of the store may contain a password.
 const KEPT_BACK: [&str; 5] =
     ["WEFT_TOKEN", "WEFT_STORE", "WEFT_REDIS_PASSWORD", "WEFT_REDIS_SENTINEL_PASSWORD", "TF_ENCRYPTION"];
 

@@ -52,8 +52,8 @@ pub struct Package {
 }
 
 impl Package {
-    /// The plugin to start. The provider's relative paths are relative to `working_directory`, the root module's
-    /// directory.
+    /// The plugin to start. It runs in `working_directory`, the root module's directory, so relative paths in its
+    /// configuration begin there.
     pub fn plugin(&self, working_directory: Option<PathBuf>) -> Plugin {
         let mut spec = LaunchSpec::new(self.source.to_string(), self.program.clone());
         spec.working_directory = working_directory;
@@ -139,9 +139,11 @@ fn places(paths: &[PathBuf]) -> String {
     paths.iter().map(|p| p.display().to_string()).collect::<Vec<_>>().join(", ")
 }
 
-/// The packages for all requirements except built-in providers, or the problem of each provider.
+/// The packages for all requirements, and the problems of the providers whose packages cannot be used. Built-in
+/// providers are skipped, because they have no package.
 ///
-/// `data_directory` is usually `.terraform`. `overrides` are the development overrides, which need no lock.
+/// `data_directory` is usually `.terraform`. `overrides` are the development overrides, which need no lock. If
+/// `validating` is true, the locked versions are used even if the constraints do not allow them.
 pub fn check(
     requirements: &Requirements,
     lock: &LockFile,
@@ -331,8 +333,7 @@ pub fn find(
     })))
 }
 
-/// Unpacks an archive to the folder of a package. Unpacks to a temporary folder first. When this is complete, it
-/// replaces the folder of the package.
+/// Unpacks an archive into a temporary folder, which then replaces the folder of the package.
 ///
 /// # Errors
 /// Returns an error if the archive is damaged, or the folder cannot be written.

@@ -45,8 +45,9 @@ impl SchemaCache {
         SchemaCache { folder: Some(data_directory.join(FOLDER)), ..SchemaCache::default() }
     }
 
-    /// The schema of the package with this checksum, if it is cached. A file is read once for all callers, on a thread
-    /// that may block: the schema of a large provider takes a considerable part of a second.
+    /// The schema of the package with this checksum, if it is cached. One caller reads the file, and the others wait
+    /// for the result. The file is read on a blocking thread, because decoding the schema of a large provider can take
+    /// a considerable part of a second.
     pub async fn load(self: &Arc<Self>, checksum: &str) -> Option<Arc<ProviderSchema>> {
         let known = || self.known.lock().get(checksum).cloned();
         if let Some(schema) = known() {

@@ -31,8 +31,8 @@ use crate::schema_cache::SchemaCache;
 use crate::wire::Wire;
 use exchange::capabilities;
 
-/// The engine version that providers receive when they are configured. Some providers compare it, so it is the version
-/// of the OpenTofu release whose behavior Weft follows.
+/// The engine version that providers receive when they are configured: the version of the OpenTofu release whose
+/// behavior Weft follows. Some providers behave differently with other versions.
 pub const REPORTED_VERSION: &str = "1.12.6";
 
 /// The time that a plugin has to end gracefully before it is killed.

@@ -15,8 +15,8 @@ use crate::handshake::Protocol;
 /// The maximum size of a schema. The largest provider has a schema of 40 MiB, and OpenTofu's limit is 64 MiB.
 pub const MAX_SCHEMA_REPLY: usize = 128 * 1024 * 1024;
 
-/// The maximum size of any other reply: one object with its private data. No tool can handle state files of that size,
-/// so a larger reply is a bug in the plugin.
+/// The maximum size of any other reply: one object with its private data. Real objects are far smaller, so a larger
+/// reply is a bug in the plugin.
 pub const MAX_REPLY: usize = 256 * 1024 * 1024;
 
 /// A connection with one of the protocols.

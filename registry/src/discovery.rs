@@ -53,7 +53,7 @@ pub enum DiscoveryError {
         service: String,
     },
     /// The host offers only other versions of this service.
-    #[error("host {host} does not offer the service {service}, but only {offered}")]
+    #[error("host {host} does not offer the service {service}: it offers only {offered}")]
     OtherVersion {
         /// The host.
         host: Host,

@@ -217,7 +217,7 @@ impl Http {
     }
 
     /// Downloads into a file, which is overwritten. After an error, the contents of the file are not usable. The result
-    /// has the digest, which is computed during the download.
+    /// has the digest of the file.
     ///
     /// # Errors
     /// Errors of [`send`](Http::send). Also returns an error if the status is not 200, or if the file cannot be

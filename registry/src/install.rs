@@ -1,9 +1,9 @@
 //! `init` for providers: selects versions, and installs packages into the data directory.
 //!
 //! First, the version of every provider is selected. Packages are installed only if a version was found for every
-//! provider. Unless versions are upgraded, a locked version is kept, and it is an error if the constraints do not allow
-//! it. As in OpenTofu, the sources are queried even for a locked version. Several providers are queried and fetched
-//! concurrently. Their events are reported in the order of providers.
+//! provider. Unless versions are upgraded, the locked version is selected. A locked version that the constraints do not
+//! allow is an error. As in OpenTofu, the sources are queried even for a locked version. Several providers are queried
+//! and fetched concurrently. Their events are reported in the order of providers.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -349,7 +349,7 @@ impl Installer {
         })
     }
 
-    /// Puts a package into its directory, after checking it against the lock file. Returns the package with the
+    /// Fetches a package, checks it against the lock file, and puts it into its directory. Returns the package with the
     /// checksums to lock.
     async fn fetch(&self, choice: &Choice<'_>) -> Result<(Placed, Authentication), InstallProblem> {
         let is_local = matches!(choice.candidate, Candidate::Local(_));

@@ -34,8 +34,9 @@ impl PluginCache {
         mirror::package_folder(&self.root, source, version, platform)
     }
 
-    /// Waits until no other process uses this package. Does not wait if the file system has no locks. Without a lock,
-    /// two processes may add the same package at the same time. This is harmless, because adding a package is atomic.
+    /// Locks this package of the cache until the result is dropped. Waits while another process has the lock. On a file
+    /// system without locks, two processes may add the same package at the same time. This is harmless, because adding
+    /// a package is atomic.
     pub(crate) fn lock(&self, source: &ProviderSource, version: &Version, platform: &Platform) -> CacheLock {
         let folder = self.folder(source, version, platform);
         let held = || -> std::io::Result<File> {

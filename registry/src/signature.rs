@@ -1,4 +1,4 @@
-//! Signatures of checksum lists: OpenPGP, detached, by a key that the registry returns.
+//! Signatures of checksum lists: detached OpenPGP signatures.
 //!
 //! The signature must be made by one of the keys that the registry returns. A subkey is accepted if such a key
 //! authorizes the subkey for signing. Revoked keys and insecure digests are refused. Expired keys are accepted unless

@@ -346,7 +346,7 @@ async fn modules_of_registries_are_fetched() {
         ("b", Reply::json(json!({"location": "ns/m/aws"})), "not the address of a remote package"),
         ("c", Reply::json(json!({})), "did not return the address"),
         ("d", Reply::bytes("text/html", b"<html>".to_vec()), "expected JSON document"),
-        ("e", Reply::status(404), "does not have version"),
+        ("e", Reply::status(404), "lists version 1.0.0 of this module, but does not have it"),
         ("f", Reply::json(json!({"location": "ftp://x/y", "use_registry_credentials": true})), "not the address"),
         ("g", Reply::json(json!({"location": "x"})), "not the address of a package"),
     ] {

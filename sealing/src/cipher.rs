@@ -104,9 +104,9 @@ impl Budget {
         Budget { seals: AtomicU64::new(seals), bytes: AtomicU64::new(bytes) }
     }
 
-    /// Reduces the budget by one seal of `bytes` bytes. Returns `false` if the budget does not allow this seal, which
-    /// may still use up one of the seals. The first seal of a key is always allowed. Otherwise, no key could seal a
-    /// payload that is larger than a whole budget.
+    /// Reduces the budget by one seal of `bytes` bytes. Returns `false` if the rest of the budget is too small; the
+    /// refused seal may still be counted. `first` says that the key has sealed nothing yet. The first seal is always
+    /// allowed, because otherwise no key could seal a payload that is larger than a whole budget.
     pub(crate) fn take(&self, bytes: u64, first: bool) -> bool {
         let spend = |left: &AtomicU64, much: u64| {
             left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| match left.checked_sub(much) {

@@ -25,8 +25,8 @@ pub use error::{CommandError, OutputProblem};
 /// The time limit of a command. The command may ask the user to touch a hardware key, or encrypt a large state.
 pub const COMMAND_TIME: Duration = Duration::from_secs(120);
 
-/// The maximum length of the first line of the output. The line has 60 bytes today, but later versions of the protocol
-/// may extend it.
+/// The maximum length of the first line of the output. The lines of version 1 have at most 60 bytes, but later versions
+/// of the protocol may extend them.
 pub const LONGEST_GREETING: u64 = 4 << 10;
 
 /// The maximum number of bytes of a command's error output that are stored. The rest is discarded.
@@ -35,8 +35,8 @@ pub const LONGEST_COMPLAINT: usize = 4 << 10;
 /// The version of the protocols for key providers and for methods.
 pub const PROTOCOL_VERSION: u64 = 1;
 
-/// The time to wait for the remaining output of a program that has ended. A child of the program may keep the pipe
-/// open.
+/// The time to wait for the remaining output of a program that has ended, because a child of the program may keep the
+/// pipe open. Also the time to wait for the end of a program whose output is no longer needed.
 const GRACE: Duration = Duration::from_millis(500);
 
 /// The pause between two checks whether a program has ended.
@@ -188,8 +188,8 @@ impl Talk {
         }
     }
 
-    /// Sends the input and closes the pipe. A thread of its own writes the input while the output is read: each of the
-    /// two may be larger than the buffer of a pipe.
+    /// Sends the input on a new thread, which then closes the pipe. The output is read at the same time, because both
+    /// input and output may be larger than the buffer of a pipe.
     fn send(&mut self) -> Result<(), CommandError> {
         let Some(mut stdin) = self.child.stdin.take() else { return Ok(()) };
         let input = Arc::clone(&self.input);
@@ -240,8 +240,8 @@ impl Talk {
         }
     }
 
-    /// The exit status of the program, if it ends before the deadline. If `given_up` is set, waits only for the grace
-    /// period.
+    /// Waits for the end of the program, and returns its exit status. `None` if the program is still running at the
+    /// deadline or, if `given_up` is set, after [`GRACE`].
     fn ended_in_time(&mut self) -> Option<ExitStatus> {
         let grace = Instant::now() + GRACE;
         let until = if self.given_up { grace.min(self.deadline) } else { self.deadline };

@@ -1,9 +1,9 @@
 //! The JSON form of OpenTofu's encrypted states and plans: metadata of key providers, the payload and, for a state, its
 //! serial and lineage.
 //!
-//! Only the payload is authenticated. The envelope also has the serial and lineage in plain text, for backends. Opening
-//! compares them with the values in the payload. The metadata only determines the key, so tampered metadata leads to a
-//! wrong key and an error.
+//! Only the payload is authenticated. The envelope also has the serial and lineage in plain text, for backends. When a
+//! state is opened, they are compared with the values in the payload. The metadata only determines the key. With
+//! tampered metadata, the key is wrong, and opening fails.
 //!
 //! Source: a recorded state (`conformance/cases/workflow/encryption-recorded-state`), including its indentation.
 
@@ -183,8 +183,8 @@ struct Meta<'a> {
     count: usize,
 }
 
-/// A string that is borrowed from the input if it has no escapes. Unlike a plain `Cow`, it is also borrowed as a part
-/// of a map.
+/// A string that is borrowed from the input if it has no escapes. Serde always copies a plain `Cow` that is a key or
+/// value of a map, but it borrows this type there, too.
 #[derive(Deserialize, PartialEq, Eq, PartialOrd, Ord)]
 struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
 

@@ -31,7 +31,7 @@ pub const RECORD_MAGIC: [u8; 8] = *b"\xc1WeftRec";
 /// The version of the format.
 pub const RECORD_VERSION: u8 = 1;
 
-/// The maximum size of a wrapped record key, in bytes. With AES-GCM, the wrapped key has 79 bytes. A wrapped key from a
+/// The maximum size of a wrapped record key, in bytes. With AES-GCM, the wrapped key has 75 bytes. A wrapped key from a
 /// command may be longer.
 pub const LONGEST_WRAPPED_KEY: usize = 32 << 10;
 

@@ -1,8 +1,8 @@
 //! Budgets of provider calls as token buckets. All users of a store share its buckets.
 //!
-//! A bucket is stored as one moment: the time when it will be full again. A request reserves tokens that become free
-//! soon, so a caller knows when it may make its calls. A caller sends a few requests per second, regardless of the
-//! number of its calls. If a caller dies, at most the tokens of a full bucket and of half a second are lost.
+//! A bucket is stored as one moment: the time when it will be full again. A request can reserve tokens that become free
+//! within the next half second, and the grant says when. So a caller needs only a few requests per second, regardless
+//! of the number of its calls. If a caller dies, at most the tokens of a full bucket and of half a second are lost.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};

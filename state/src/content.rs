@@ -122,9 +122,10 @@ fn prepare_json(name: &str, json: &mut RawJson) -> Result<(), StoreError> {
     }
 }
 
-/// The positions of refused steps that were resent. The store refuses a resent step if an earlier delivery of the batch
-/// has already advanced the operation beyond the step. The sign of this is a later step of the same operation with an
-/// answer that is marked as repeated.
+/// The positions of the steps that the store refused only because the batch was sent twice. For example, a batch has
+/// two steps of one operation, and the first delivery executes both. In the second delivery, the operation is beyond
+/// the first step, so this step is refused, and the second step is answered as repeated. So a refused step counts if
+/// the answer to a later step of the same operation is marked as repeated.
 pub(crate) fn overtaken(steps: &[StoreStep], answers: &[StoreAnswer]) -> Vec<usize> {
     let mut repeated: BTreeSet<OpIndex> = BTreeSet::new();
     let mut found = Vec::new();

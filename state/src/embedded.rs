@@ -5,7 +5,7 @@
 //! - The store answers only after the journal line of the answer is on the disk. One fsync serves all waiting answers.
 //! - Before the first intent, the format digit of the state file ([`crate::tfstate::FormatDigit`]) changes to one that
 //!   OpenTofu refuses. The original digit is restored as the last step, after the journal is folded into the file. It
-//!   is restored only if no run of the file can continue or is in doubt.
+//!   is not restored while a run of the file can continue or has operations in doubt.
 //! - The results of a run are written to the state file in place, through the one locked descriptor, and only after the
 //!   complete new content is in the journal. An edit outside of any run has no journal: another file beside the state
 //!   file holds the new content until the state file has it.

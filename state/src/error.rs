@@ -143,8 +143,8 @@ pub enum StoreError {
     /// The state is not the one that the run began from.
     #[error(
         "the state file {path} is not the one that run {run} began from; these instances differ: {differ}. The journal \
-         was neither replayed nor discarded. Put the state file back, or set the run aside and keep the state file as it \
-         is, with `weft runs abandon {run}`",
+         was neither replayed nor discarded. Restore the state file that the run began from. To keep the present state \
+         file instead, set the run aside with `weft runs abandon {run}`",
         differ = .instances.join(", ")
     )]
     StateMismatch {

@@ -19,8 +19,8 @@ use crate::recent::Recent;
 pub struct InstanceRecord {
     /// The address. Type and name may be any text: [`Resource::is_valid`] checks whether a configuration can have them.
     pub address: ResourceInstance,
-    /// The provider instance. The state file stores the instance key of the provider with each instance, and the rest
-    /// of the provider's address with the resource.
+    /// The provider instance. In the state file, its address is on the resource, or on each instance if one of the
+    /// addresses has an instance key.
     pub provider: StoredProvider,
     /// The current object. It is absent if only deposed objects remain.
     pub current: Option<InstanceObject>,

@@ -88,8 +88,8 @@ const FIELDS_AT_ONCE: usize = 1_000;
 /// Journal lines per request.
 const LINES_AT_ONCE: usize = 5_000;
 /// The maximum number of runs of a workspace. Only the newest finished runs are kept, so if a workspace has this many
-/// runs, nearly all of them are unfinished. The limit exists because lists read every header, and because a user should
-/// clean up so many unfinished runs.
+/// runs, nearly all of them are unfinished. The limit exists because lists read every header. A user with so many
+/// unfinished runs should resume or abandon some of them.
 const MOST_RUNS: usize = 10_000;
 /// Headers of runs per request.
 const HEADERS_AT_ONCE: usize = 1_000;

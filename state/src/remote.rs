@@ -223,8 +223,8 @@ impl UnreleasedLocks {
 pub enum LockAnswer {
     /// The caller now has the lock, and releases it with this information.
     Locked(LockInfo),
-    /// Another holder has the lock. The information is as complete as the backend can provide. If the information has
-    /// no `id`, a wait for the lock is useless.
+    /// Another holder has the lock. `holder` has as much information as the backend can provide. If it has no `id`,
+    /// waiting for the lock is useless.
     Held {
         /// The holder.
         holder: LockInfo,

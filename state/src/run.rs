@@ -24,8 +24,8 @@ pub fn random_run_id() -> Result<RunId, RandomError> {
     Ok(RunId::from_bytes(bytes))
 }
 
-/// One coordinator term of one run, compared for equality. After a failover to a store with an older counter, an epoch
-/// may be repeated. The random number in `term` makes this harmless.
+/// Identifies one term of one run. Tokens are only compared for equality. After a failover to a store with an older
+/// counter, an epoch may be repeated. The random number in `term` makes this harmless.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Token {
     /// The counter of the workspace.

@@ -253,8 +253,8 @@ impl SecondCopyStore {
         blocking(move || files.get().append(&run, &entry)).await
     }
 
-    /// Ends the write-ahead file of a term. Removes the file, unless the copy lacks results that the state has. A copy
-    /// that lacks results needs the file, so the file stays until the copy has them.
+    /// Ends the write-ahead file of a term. Removes the file, unless the copy still lacks results that the state has.
+    /// In that case, the file stays until the copy has these results.
     async fn term_ends(&self, run: &RunId, ending: TermEnding) -> Result<(), StoreError> {
         let Opened { redis, copier } = self.opened();
         let (front, marks) = redis.front().await?;

@@ -94,8 +94,8 @@ impl Snapshot {
         self.outputs.iter().filter(move |(name, _)| is_memory(name))
     }
 
-    /// The resources that are listed without instances. An entry may be out of date: the state may have instances of
-    /// the resource.
+    /// The entries of resources without instances. An entry may be out of date: the state may have instances of its
+    /// resource.
     pub fn bare_resources(&self) -> impl Iterator<Item = BareResource> {
         self.outputs.keys().filter_map(|name| BareResource::of_name(name))
     }

@@ -29,7 +29,7 @@ pub struct Salvaged {
 
 /// A state store with its runs. Every step checks incarnation, run and token first, and validates everything before its
 /// first write. When a method returns, its answer is durable. An `Err` does not say whether the steps took effect: send
-/// the same steps again. A step that had taken effect before answers `Ok` with `repeated`.
+/// the same steps again. A step that has already taken effect is answered with `Ok` and `repeated`.
 #[async_trait]
 pub trait RunStore: Send + Sync + fmt::Debug {
     /// The location of the store for display, without secrets: `terraform.tfstate` or `redis://host:6379/0?state=x`.
@@ -86,9 +86,10 @@ pub trait RunStore: Send + Sync + fmt::Debug {
         Ok(Some(file))
     }
 
-    /// Ends a term in this process. The caller calls this once for each term, whether or not the store has confirmed
-    /// the end, when no more results can come. If the store has lost the run, writes what only this process knows of
-    /// it: the results in its write-ahead file, and those in `unrecorded`. `None` if the store has not lost the run.
+    /// Ends a term in this process. The caller calls this once for each term when no more results can come, whether or
+    /// not the store has confirmed the end. If the store has lost the run, adds to the state the results that only this
+    /// process has: those in its write-ahead file, and those in `unrecorded`. Returns `None` if the store has not lost
+    /// the run.
     async fn salvage(&self, run: &RunId, unrecorded: &[StoreStep]) -> Option<Salvaged> {
         let _ = (run, unrecorded);
         None

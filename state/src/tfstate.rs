@@ -69,9 +69,7 @@ pub enum StateFileError {
         problems: Vec<ContentProblem>,
     },
     /// The file is encrypted with an unknown method, or is encrypted where plain text is expected.
-    #[error(
-        "{place} is encrypted with a method that this version of Weft does not support, or must not be encrypted here"
-    )]
+    #[error("{place} is encrypted: it must not be encrypted here, or this version of Weft does not support its method")]
     Encrypted {
         /// The file.
         place: String,

@@ -10,8 +10,8 @@ use crate::exchange::Call;
 const PREFIX: &str = "x-ms-";
 /// The header with the time.
 const DATE: &str = "x-ms-date";
-/// The headers without [`PREFIX`] that are signed: only their values, in this order, before the length of the body. The
-/// headers in `AFTER_LENGTH` follow the length.
+/// The other headers that are signed, in the order of the signed text. Only their values are signed. The values of
+/// these headers come before the length of the body, and those of `AFTER_LENGTH` come after it.
 const BEFORE_LENGTH: [&str; 2] = ["content-encoding", "content-language"];
 const AFTER_LENGTH: [&str; 8] = [
     "content-md5",

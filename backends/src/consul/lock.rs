@@ -1,8 +1,8 @@
 //! The lock: a key that a session holds, and a second key with the information about the lock.
 //!
-//! A session ends unless its process renews it, so the lock of a dead process expires. A living process that loses its
-//! lock takes the lock again as soon as possible, as in OpenTofu. If another process wrote the state in the meantime,
-//! the next write of the living process reports a conflict.
+//! A session ends unless its process renews it, so the lock of a dead process expires. As in OpenTofu, a process that
+//! loses its lock while it is alive takes the lock again as soon as possible. If another process wrote the state in the
+//! meantime, the next write of the living process reports a conflict.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -136,9 +136,9 @@ fn overridden(found: Cluster, explicit: Cluster) -> Cluster {
     }
 }
 
-/// The cluster of kubeconfig files, or else the cluster in which this process runs. If neither exists, returns an empty
-/// cluster, or an error if `needed` is true. Exception: if the settings have only one path of a kubeconfig file, and
-/// the file does not exist, returns an empty cluster, even if `needed` is true or this process runs in a cluster.
+/// The cluster in the kubeconfig files, or else the cluster in which this process runs. If there is neither, returns an
+/// empty cluster, or an error if `needed` is true. A single kubeconfig file that does not exist ends the search: the
+/// result is then always an empty cluster.
 fn from_files(arguments: &mut Arguments<'_>, needed: bool) -> Result<Cluster, String> {
     let mut text = |name: &str, variable: &str| arguments.text(name, &[variable]).filter(|text| !text.is_empty());
     let choice = Choice {

@@ -63,9 +63,10 @@ impl Deref for Link {
 impl Link {
     /// Cancels the statement that the server has not answered, and closes the connection.
     ///
-    /// Closing the socket does not cancel the statement: while a statement waits for a lock, the server does not look
-    /// at the socket. The server answers no request to cancel, so this waits until the statement itself is answered. A
-    /// server that cannot be reached may still run the statement.
+    /// Closing the socket would not cancel the statement, because the server does not look at the socket while a
+    /// statement waits for a lock. The server does not confirm a request to cancel. So this function waits at most
+    /// [`CANCEL`] until the statement itself is answered. A server that cannot be reached may continue to execute the
+    /// statement.
     pub(super) async fn cancel(self) {
         let Link { client, tls, task } = self;
         let token = client.cancel_token();

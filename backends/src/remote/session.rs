@@ -16,8 +16,8 @@ use super::problems;
 use super::workspace::Workspace;
 use crate::hosts::Hosts;
 
-/// The names of the service in the discovery of a host. The first name stands for the service that can execute runs.
-/// The second name stands for the part of the service that only stores states.
+/// The names of the service in the discovery document of a host. The first name stands for the whole service, which can
+/// execute runs. The second name stands for the part of the service that only stores states.
 const SERVICE: [&str; 2] = ["tfe.v2.1", "state.v2"];
 /// The service that `cloud` blocks use.
 const CLOUD_SERVICE: &str = "tfe.v2";

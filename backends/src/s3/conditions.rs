@@ -52,8 +52,8 @@ impl Client {
         self.refuse_ignored(*ignored.await?)
     }
 
-    /// Creates an object and uses it to check conditional writes. If they were checked before, or if the service is
-    /// AWS, does neither. Returns whether the object was written.
+    /// Checks conditional writes by creating this object. If conditional writes were checked before, or if the service
+    /// is AWS, does nothing. Returns whether the object was written.
     ///
     /// # Errors
     /// Returns an error if the service ignores the conditions, or if a request fails.

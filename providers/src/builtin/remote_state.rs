@@ -1,5 +1,4 @@
-//! `data.terraform_remote_state`: the outputs of another configuration's root module, from the backend that has its
-//! state.
+//! `data.terraform_remote_state`: the outputs of another configuration, read from the state of that configuration.
 //!
 //! States of the backend `local` are read here, and states of other backends through [`StateBackends`]. For a backend
 //! that Weft does not have, the settings are accepted, but reading a state is an error. As in OpenTofu, sensitive

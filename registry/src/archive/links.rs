@@ -48,11 +48,11 @@ impl fmt::Display for Name {
     }
 }
 
-/// Whether a link with this name and target stays in the directory. The result also holds if the target contains other
-/// links that this function allows.
+/// Whether a link with this name leads to a place in the directory. This remains true if the path of the target goes
+/// through other links that this function allows.
 ///
-/// `..` is allowed only at the beginning of the target, and at most as often as there are directories above the link.
-/// After a name, `..` is refused: if that name is a link, `..` leads out of the directory that the link points to.
+/// `..` is allowed only at the beginning of the target, and at most once for each directory in the link's name. In
+/// `a/..`, `..` is refused, because `a` may be a link to another directory, and `..` would lead out of that directory.
 pub(super) fn link_stays_inside(name: &Name, target: &str) -> bool {
     if target.is_empty() || target.starts_with('/') || target.contains('\0') || target.len() > LONGEST_NAME {
         return false;

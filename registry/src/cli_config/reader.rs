@@ -1,7 +1,7 @@
 //! Reads the files into one configuration. If several files set `plugin_cache_dir`, the first file takes precedence.
 //! Most other settings replace the same setting of an earlier file. A block replaces an earlier block with the same
-//! label, except that blocks `provider_deadlines` are merged. A second `provider_installation` or `credentials_helper`
-//! is an error.
+//! label, but `provider_deadlines` blocks with the same label are merged. A second `provider_installation` or
+//! `credentials_helper` is an error.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;

@@ -24,7 +24,7 @@ pub enum TemplateError {
     #[error("a \"${{\" is not closed")]
     Open,
     /// A part that is missing. Without it, different providers would share a repository.
-    #[error("the template must contain ${{{0}}}, because it applies to providers with different values of it")]
+    #[error("the template must contain ${{{0}}}, because it applies to providers that differ in their {0}")]
     Missing(&'static str),
 }
 

@@ -1,9 +1,9 @@
 //! The root certificates for verifying servers.
 //!
-//! As in Go, `SSL_CERT_FILE` replaces the system's file, and `SSL_CERT_DIR` replaces its directories. If only one
-//! variable is set, the system's default is used in place of the other variable. A server is trusted if its own
-//! certificate is one of the roots, even if the certificate is marked as the certificate of an authority, as
-//! self-signed certificates usually are.
+//! As in Go, `SSL_CERT_FILE` replaces the system's file of certificates, and `SSL_CERT_DIR` replaces the system's
+//! directories. A variable that is not set replaces nothing. A server is trusted if its own certificate is one of the
+//! roots. This includes certificates that are marked as certificates of an authority, as self-signed certificates
+//! usually are.
 
 use std::collections::BTreeSet;
 use std::path::Path;

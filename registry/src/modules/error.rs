@@ -102,7 +102,7 @@ impl FetchError {
 #[derive(Debug, thiserror::Error)]
 pub enum GitError {
     /// Git cannot be started.
-    #[error("git cannot be started: {0}. Modules from git repositories need it")]
+    #[error("git, which fetches modules from git repositories, cannot be started: {0}")]
     Start(io::Error),
     /// Git reported a failure.
     #[error("git {command} failed: {output}")]

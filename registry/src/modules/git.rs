@@ -1,8 +1,8 @@
 //! Packages that are git repositories. The program `git` fetches them.
 //!
 //! Arguments of the address: `ref` (a branch, a tag or a commit), `depth`, `sshkey` (a private key, base64). No part of
-//! an address ever becomes an option of git. The address and the submodules of a repository cannot make git use
-//! protocols other than the allowed ones.
+//! an address ever becomes an option of git. Neither the address nor a submodule of the repository can make git use a
+//! protocol that is not allowed.
 
 use std::ffi::{OsStr, OsString};
 use std::io::Write as _;

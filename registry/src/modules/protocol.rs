@@ -19,7 +19,7 @@ pub enum RegistryError {
     #[error("the registry does not have this module")]
     NotFound,
     /// The registry listed this version, but does not have it.
-    #[error("the registry does not have version {0} of this module, although it listed it")]
+    #[error("the registry lists version {0} of this module, but does not have it")]
     VersionNotFound(Version),
     /// The response lists no module.
     #[error("the registry's list of versions is empty")]

@@ -10,9 +10,9 @@ const SHORTEST: usize = 10;
 /// comparison is slow. All further words of at least [`SHORTEST`] characters are hidden.
 const MOST_WORDS: usize = 128;
 
-/// Hides base64 words of at least [`SHORTEST`] characters: each one that shares a piece with one of the secrets, and
-/// all after the first [`MOST_WORDS`]. Removes control characters except line breaks and tabs, because they could
-/// control a terminal.
+/// Hides base64 words of at least [`SHORTEST`] characters. The first [`MOST_WORDS`] of these words are hidden only if
+/// they share a piece with a secret, and all later ones are hidden in any case. Removes control characters except line
+/// breaks and tabs, because they could control a terminal.
 pub(super) fn without(text: &str, secrets: &[&str]) -> String {
     let mut shown = String::with_capacity(text.len());
     let mut looked = 0;

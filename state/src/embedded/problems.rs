@@ -187,7 +187,8 @@ pub(super) fn held(path: &Path, holder: &LockInfo, wanted: &LockInfo, message: &
 pub(super) fn no_conditions(path: &Path) -> StoreError {
     StoreError::Unfit(format!(
         "{} was created twice: the service, or a proxy on the way to it, ignores the condition \"only if absent\". \
-         Without this condition, two runs could not be kept apart. Use a service with conditional writes",
+         Without this condition, two runs could change the state at the same time. Use a service with conditional \
+         writes",
         path.display()
     ))
 }
@@ -195,8 +196,8 @@ pub(super) fn no_conditions(path: &Path) -> StoreError {
 /// The state file is on a network file system.
 pub(super) fn network_file_system(path: &Path) -> StoreError {
     StoreError::Unfit(format!(
-        "{} is on a network file system, whose locks do not reliably keep two runs apart. Keep the state on a local \
-         disk or in Redis, or allow it with WEFT_ALLOW_NETWORK_STATE=1",
+        "{} is on a network file system, whose locks do not reliably prevent two runs at the same time. Keep the state \
+         on a local disk or in Redis, or allow the network file system with WEFT_ALLOW_NETWORK_STATE=1",
         path.display()
     ))
 }
@@ -211,7 +212,8 @@ pub(super) fn run_in_progress(run: &RunId) -> StoreError {
 /// The thread of a journal has ended.
 pub(super) fn writer_gone() -> StoreError {
     StoreError::Closed(
-        "Weft stopped writing it unexpectedly. Look at `weft runs list`, and continue the run with `weft runs resume`"
+        "the thread that writes it has ended unexpectedly. Look at `weft runs list`, and continue the run with `weft \
+         runs resume`"
             .to_owned(),
     )
 }

@@ -43,9 +43,10 @@ impl EmbeddedStore {
         set_aside(&medium, &folders, run)
     }
 
-    /// Replaces a state that is guarded (format version 9) by a run whose files are not on this machine. The new state
-    /// is not guarded. `decide` receives the state, and returns the new state or the reason for keeping the current
-    /// one. Returns `None` if no run guards the state, or if the files of any unfinished run exist.
+    /// Replaces a guarded state (format version 9) if the files of the run that guards it are not on this machine. The
+    /// new state is not guarded. `decide` receives the current state, and returns the new state or the reason for
+    /// keeping the current one. Returns `None`, and changes nothing, if the state is not guarded, or if this machine
+    /// has the files of an unfinished run.
     ///
     /// # Errors
     /// Returns an error if another process has the lock, or if the state is unreadable. [`StoreError::Io`].

@@ -28,8 +28,9 @@ const BUSY: usize = 8;
 /// If each append is a request to a service, a busy journal pauses before its next write. The pause is the duration of
 /// the last write, divided by this number.
 const RESTS: u32 = 2;
-/// If each append is a request to a service, steps gather before each write for the duration of the last write, divided
-/// by this number. So results that arrive together, and the intents that follow these results, need only one request.
+/// If each append is a request to a service, the journal waits before each write, so that steps gather. The wait is the
+/// duration of the last write, divided by this number. So results that arrive together, and the intents that follow
+/// these results, need only one request.
 const GATHERS: u32 = 8;
 /// The maximum time for which lines gather before they are written.
 const LONGEST_GATHERING: Duration = Duration::from_millis(100);

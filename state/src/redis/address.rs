@@ -250,8 +250,7 @@ fn login(text: &str) -> Result<(Option<String>, Option<Secret>), StoreError> {
     Ok((Some(user).filter(|user| !user.is_empty()), Some(password).filter(|word| !word.is_empty()).map(Secret::new)))
 }
 
-/// An address without user and password. The address may be invalid, so this removes more than necessary rather than
-/// less.
+/// The address for display, without user and password. From an invalid address, more than these may be removed.
 pub(super) fn shown(url: &str) -> String {
     let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
     // Neither the name of a state nor another parameter can contain a question mark, but a password can.

@@ -183,18 +183,19 @@ pub(super) fn outcome_digest(mark: u8, outcome: &[u8]) -> String {
 /// The word in place of the digest if there is no payload.
 pub(super) const NO_PAYLOAD: &str = "-";
 
-/// A journal line, as the client passes it to the script: `line`, `payload` and a check digest. `payload` is the digest
-/// of the payload that the step stores, or [`NO_PAYLOAD`]. The check digest covers `digest` (the digest of the event),
-/// `line` and `payload`. The script puts two words before the result: the link, which is a hash of the previous link and
-/// `digest`, and `digest` itself.
+/// The part of a journal line that the client passes to the script: `LINE PAYLOAD CHECK`. `payload` is the digest of
+/// the payload that the step stores, or [`NO_PAYLOAD`]. `CHECK` is a digest of all three parameters. `digest` is the
+/// digest of the event.
+///
+/// The script stores `LINK DIGEST LINE PAYLOAD CHECK`. `LINK` is a hash of the previous link and `digest`.
 pub(super) fn checked_line(line: &str, payload: &str, digest: &str) -> String {
     let check = short_digest(format!("{digest} {line} {payload}").as_bytes());
     format!("{line} {payload} {check}")
 }
 
-/// The digest of the payload that a journal line names, or `None` if the line was changed. `line` is the part of the
-/// journal line after its link. The inner `None` means that an earlier version of Weft wrote the line, without the
-/// digest of the payload and the check digest.
+/// The digest of the payload in a journal line, or `None` if the line was changed. `line` is the part of the journal
+/// line after its link. `Some(None)` means that an earlier version of Weft wrote the line, which has no `PAYLOAD` and
+/// no `CHECK`.
 pub(super) fn payload_of(line: &str) -> Option<Option<&str>> {
     /// The number of words in a line of an earlier version: digest, event, operation, attempt, worker.
     const WORDS: usize = 5;

@@ -161,7 +161,7 @@ impl Connection {
     }
 
     /// Like [`Connection::all`], but each batch of commands is one transaction. For commands that write, this is
-    /// faster: the server reads a pipeline in pieces of some 16 KiB and makes each piece durable separately. Without
+    /// faster: the server reads a pipeline in pieces of about 16 KiB and makes each piece durable separately. Without
     /// the transaction, a batch would wait for the disk dozens of times. With the transaction, the batch waits once.
     ///
     /// # Errors

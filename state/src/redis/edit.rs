@@ -1,5 +1,5 @@
 //! EDIT: one script call for the whole edit. Edits are rare and manual, so a call may block the server longer than a
-//! step: some 10 ms for a thousand instances.
+//! step: about 10 ms for a thousand instances.
 
 use super::claims::ClaimParts;
 use super::problems::Damage;

@@ -133,8 +133,8 @@ fn wrong(found: &BTreeMap<String, String>) -> Option<(Requirement, String)> {
 }
 
 /// Waits until the replicas have confirmed everything that the connection has written, or until the wait times out.
-/// Returns the number of replicas that have confirmed everything. Returns 0 if the server itself must also confirm
-/// everything, and has not confirmed it.
+/// Returns the number of replicas that have confirmed everything. If `durability.files` is set, the server itself must
+/// confirm everything, too. If it does not, returns 0.
 ///
 /// # Errors
 /// Returns an error if the connection is broken.

@@ -7,8 +7,8 @@ use redis::{Cmd, Pipeline, RedisError, Value};
 /// Placeholder for a key of the store.
 const KEY: &str = "KEY";
 
-/// The commands that the store sends after the login or that its scripts call, without those of [`TRANSACTION`]. They
-/// are named as in ACL rules, with arguments. The ACL rule in `docs/operate.md` contains these names.
+/// The commands that the store sends after the login or that its scripts call, without those of [`TRANSACTION`]. Each
+/// has its name in ACL rules and the words of a call. The ACL rule in `docs/operate.md` contains these names.
 const COMMANDS: [(&str, &[&str]); 27] = [
     ("config|get", &["CONFIG", "GET", "appendonly"]),
     ("evalsha", &["EVALSHA", "0", "0"]),

@@ -140,8 +140,8 @@ impl RecordSeal {
 /// The number of records that are resealed by one edit. Such an edit blocks the server for a few milliseconds.
 const RESEALED_AT_ONCE: usize = 500;
 
-/// Writes that only store these records again, sealed as the settings now require, up to the maximum for one edit.
-/// `None` if there are no such records.
+/// Writes that store the `outdated` records again with the same contents, so that they are sealed as the settings now
+/// require. Contains at most [`RESEALED_AT_ONCE`] records. `None` if no record is outdated.
 pub(super) fn updated(snapshot: &Snapshot, outdated: &[Subject]) -> Option<Writes> {
     let mut writes = Writes::default();
     for subject in outdated.iter().take(RESEALED_AT_ONCE) {

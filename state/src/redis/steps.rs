@@ -18,8 +18,8 @@ use crate::run::{Attempt, Incarnation, Lease, OpIndex, OpStatus, WorkerId};
 use crate::step::{DoubtOutcome, Fenced, Resolution, Stale, StoreAnswer, StoreStep};
 use crate::subject::{Revision, Subject};
 
-/// The maximum size of a single value, such as a result, a failure, or the record of an instance or output. Responses
-/// of providers are limited to a much smaller size. The server copies each value a few times.
+/// The maximum size of a single value, such as a result, a failure, or the record of an instance or output. Real
+/// objects are far smaller. The limit bounds the memory of the server, which copies each value a few times.
 const MAX_VALUE: usize = 32 * 1024 * 1024;
 
 /// The journal line of an event: word, operation, attempt and worker.

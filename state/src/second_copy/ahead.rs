@@ -198,8 +198,8 @@ impl AheadFiles {
         }
     }
 
-    /// A term that goes on in another store than `current`, with its file. A `current` of `None` means that there is no
-    /// store now.
+    /// A term of this process that has not ended and whose store is no longer the current one. Returns its run, and the
+    /// path of its file. `None` as `current` means that there is no store now.
     pub(super) fn lost(&self, current: Option<Incarnation>) -> Option<(RunId, String)> {
         let (run, _) = self.open.iter().find(|(_, open)| Some(open.incarnation) != current && !open.at_rest)?;
         Some((run.clone(), self.shown(run)))

@@ -27,8 +27,9 @@ use crate::tfstate::StateFile;
 
 /// The maximum number of comparisons. A comparison is repeated if the state or the copy changes in the meantime.
 const LOOKS: u32 = 5;
-/// The time for the holder of a run to replay the lost records of the store. A holder renews its lease every two
-/// seconds, and notices the loss at the next renewal. A holder that has not renewed for ten seconds is dead.
+/// The time that the holder of a run has to replay the lost records of the store. A holder renews its lease every two
+/// seconds, and notices the loss when it next renews the lease. A holder that has not renewed its lease for ten seconds
+/// is dead.
 const HOLDER_WAIT: Duration = Duration::from_secs(11);
 /// The pause between two checks of the holders.
 const HOLDER_LOOK: Duration = Duration::from_secs(1);

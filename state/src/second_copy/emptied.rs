@@ -160,8 +160,8 @@ impl SecondCopyStore {
         Some(Salvaged { error: self.lose(run, kept_words(&path, added.as_ref())), complete })
     }
 
-    /// Appends the results in `steps` to the write-ahead file of a lost run. Intents are left out: the store has not
-    /// acknowledged them, so their calls have not begun.
+    /// Appends the results in `steps` to the write-ahead file of a lost run. Intents are left out, because the store
+    /// has not acknowledged them, so their calls have not begun.
     async fn keep_results(&self, run: &RunId, steps: &[StoreStep]) -> Result<(), StoreError> {
         let is_result = |step: &&StoreStep| {
             !matches!(step, StoreStep::Intent(_) | StoreStep::Skip { .. } | StoreStep::Reopen { .. })

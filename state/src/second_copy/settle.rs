@@ -22,7 +22,7 @@ pub(super) enum Adopted {
     /// None: the empty store may still begin from a copy.
     None,
     /// All: the store has begun from its copy, or the copy was never written. `declared` means that the user has
-    /// declared everything lost that the files do not have.
+    /// declared lost what the files do not have.
     All { declared: bool },
     /// Those of states without a copy, because this process knows no copy. `declared` as for [`Adopted::All`].
     Uncopied { declared: bool },
@@ -47,8 +47,8 @@ impl Adopted {
 }
 
 /// Compares the store with the files that dead processes left behind, and restores what the store has lost. An empty
-/// store gets the results in files of an earlier store as far as `adopted` says; other files stay for a later call.
-/// Returns whether the state was changed.
+/// store gets the results in the files of an earlier store that `adopted` includes. The other files stay for a later
+/// call. Returns whether the state was changed.
 ///
 /// # Errors
 /// [`StoreError::Damaged`] if the files do not have the whole state that an empty store had, or if a live process has
@@ -108,9 +108,11 @@ fn refuse_part(redis: &RedisStore, mut files: Vec<&TermFile>) -> Result<(), Stor
     Err(emptied(redis.place(), serial, &files))
 }
 
-/// The serial of the state before the first of these files, if the earlier files do not lead to it: something else
-/// wrote the state before. Every result increments the serial by one. A result counts even if its term overlapped the
-/// next one, so overlapping terms can hide a gap. Sorts the files by the beginning of their terms.
+/// Looks for results that none of these files has. Every result increments the serial of the state by one. For example,
+/// if the files have three results before a term that began with serial 5, something else wrote the state before this
+/// term. Returns the serial at the beginning of the first such term. If two terms overlapped, all results of the
+/// earlier term count as results before the later term, so a gap can stay hidden. Sorts the files by the beginning of
+/// their terms.
 pub(super) fn gap(files: &mut [&TermFile]) -> Option<u64> {
     files.sort_by_key(|file| file.origin().serial);
     let mut known = 0;

@@ -54,8 +54,8 @@ struct Counts {
 }
 
 impl Flood {
-    /// Opens the connections until the time is over. Each sends random bytes or the beginning of a TLS greeting, and is
-    /// closed.
+    /// Opens connections until the time is over. Each connection sends random bytes or the beginning of a TLS greeting,
+    /// and is then closed. In addition, `silent` connections stay open all the time and send nothing.
     pub async fn run(self) -> FloodReport {
         let attempts = (0..self.silent).map(|_| self.connect());
         let silent: Vec<TcpStream> = join_all(attempts).await.into_iter().flatten().collect();

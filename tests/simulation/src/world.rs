@@ -42,8 +42,8 @@ pub(crate) struct World {
     decisions: Vec<UserResolution>,
     diary: Diary,
     over: bool,
-    /// The percentage of possible failures that happen. Calm histories make much progress, but wild histories fail
-    /// often.
+    /// The percentage of possible failures that happen. A low percentage gives histories with much progress, and a high
+    /// percentage gives histories with many failures.
     wildness: u64,
 }
 

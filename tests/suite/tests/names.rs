@@ -9,8 +9,8 @@ use std::ops::Range;
 use weft_suite::text::{named, next_block, places_of, shipped_only};
 use weft_suite::{ARROWS, root, rust_files};
 
-/// Names that several modules of a crate declare: the crate, the name, the modules, and the reason. Each module declares
-/// the name once, in its own file or below it.
+/// Names that several modules of a crate declare: the crate, the name, the modules, and the reason. Each module
+/// declares the name once, in its own file or below it.
 ///
 /// Before you add an entry, try to rename all but one of the types, or to replace them by one shared type.
 const EXCEPTIONS: &[(&str, &str, &[&str], &str)] = &[

@@ -234,7 +234,7 @@ pub(in crate::redis) fn missing_permissions(
         rules.push("~weft:*".to_owned());
     }
     StoreError::Unfit(format!(
-        "{place}: the user {user:?} {}. Allow it with `ACL SETUSER {user} {}`, and in the ACL file",
+        "{place}: the user {user:?} {}. Grant the permissions with `ACL SETUSER {user} {}`, and in the ACL file",
         what.join(" and "),
         rules.join(" ")
     ))

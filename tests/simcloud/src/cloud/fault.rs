@@ -83,9 +83,10 @@ impl Twist {
     }
 }
 
-/// A rule. It counts the requests that match `region`, `type` and `op`, from 1; an absent member matches everything. It
-/// fires at the counts in `nth`, at multiples of `every`, and with `probability`. If none of the three is given, it
-/// fires at every count. A rule with `times` fires at most this number of times.
+/// A rule for failures. It counts the requests that match `region`, `type` and `op`. An absent field matches every
+/// request, and the first request has the count 1. The rule fires at the counts in `nth`, at multiples of `every`, and
+/// with `probability`. A rule without these three fields fires at every count. A rule with `times` fires at most this
+/// number of times.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rule {
@@ -219,8 +220,8 @@ impl Faults {
         Faults { seed, rules }
     }
 
-    /// Counts a request, and decides its failures before and after its effect. On each side, the first rule that ends
-    /// the request decides how. Delays add up.
+    /// Counts a request, and decides which failures it gets before its effect (first result) and after its effect
+    /// (second result). If several rules end the request at the same point, the first rule decides how. Delays add up.
     pub fn decide(&mut self, region: &str, kind: Kind, op: Op) -> (Trouble, Trouble) {
         let (mut before, mut after) = (Trouble::default(), Trouble::default());
         for (index, counted) in self.rules.iter_mut().enumerate() {

@@ -19,8 +19,8 @@ use super::route::{Astray, ObjectRoute, Route, route};
 use super::store::Store;
 use super::world::{Asked, Change, DUPLICATE_TOKEN, Effect, Refusal, World};
 
-/// The maximum number of regions with a rate limit that have received requests. Their buckets stay in memory. The limit
-/// is for regions that exist only because `*` matches their names.
+/// The maximum number of regions whose rate limits are in memory. With a region `*` in the configuration, clients can
+/// use any number of names for regions.
 const MAX_REGIONS: usize = 1000;
 
 /// The cloud: everything that requests share.

@@ -172,8 +172,8 @@ fn serve(mut connection: Connection, commands: &Receiver<Command>, report: &watc
             match command {
                 Command::Write(effect) => group.push(effect),
                 Command::Ledger { after, reply } => {
-                    // Everything that the caller wants to read is already durable. The current group need not be
-                    // durable.
+                    // The reader does not wait for the current group, because everything that the caller may read is
+                    // already durable.
                     let _ = reply.send(read_ledger(&connection, after));
                 }
             }

@@ -33,7 +33,7 @@ pub fn no_such_import(detail: &str) -> Problem {
 }
 
 fn not_configured() -> Problem {
-    let detail = "The provider's url or region is known only after apply, so nothing can be asked of the cloud yet.";
+    let detail = "The provider's url or region is known only after apply, so the cloud cannot be asked before that.";
     Problem::new("Provider configuration not known", detail)
 }
 
@@ -161,7 +161,7 @@ impl Backend {
             };
         };
         let (true, Some((region, token))) = (resource.has_token(), token.split_once(':')) else {
-            let detail = "An import by client token is token:REGION:TOKEN, for types that have client tokens.";
+            let detail = "To import by client token, use token:REGION:TOKEN. The type must have client tokens.";
             return Err(Problem::new("Invalid import id", detail));
         };
         let query = format!("{}?token={}", objects_path(resource, region), encode(token));
@@ -211,7 +211,7 @@ async fn only(api: &Api, resource: &Resource, query: &str, nothing_there: &str) 
     match found.pointer("/items").and_then(Json::as_array).map(Vec::as_slice) {
         Some([one]) => from_cloud(resource, one, &Attributes::new()),
         Some([]) => Err(no_such_import(nothing_there)),
-        _ => Err(Problem::new("Unusable answer", "The cloud's list is not what it should be.")),
+        _ => Err(Problem::new("Unusable answer", "The cloud returned neither an empty list nor one object.")),
     }
 }
 
@@ -234,7 +234,7 @@ fn from_cloud(resource: &Resource, json: &Json, known: &Attributes) -> Result<At
             json.get(field_name(attribute)).map_or(Value::Null, Value::from_json)
         };
         if !attribute.ty.holds(&value) || (value == Value::Null && attribute.mode == Mode::Required) {
-            let detail = format!("The cloud's {} has an unfit {}.", resource.kind, attribute.name);
+            let detail = format!("The cloud returned an invalid {} for the {}.", attribute.name, resource.kind);
             return Err(Problem::new("Unusable answer", detail));
         }
         object.insert(attribute.name.to_owned(), value);

@@ -83,8 +83,8 @@ impl CloudProvider {
         })
     }
 
-    /// Applies a change. Returns the object after the change, and the problem if there is one. If the object still
-    /// exists, it is returned even with a problem.
+    /// Applies a change. Returns the object after the change, and the problem if there is one. After a failed update or
+    /// delete, the object is the prior object. Returns `Ok(None)` if the cloud requests an empty response.
     async fn apply(
         &self,
         request: &apply_resource_change::Request,
