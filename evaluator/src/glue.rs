@@ -172,8 +172,9 @@ pub struct DesiredInstance {
     pub dependencies: Arc<[SmolStr]>,
     /// Whether the instance must be replaced create-first because a dependent is replaced create-first.
     pub create_first: bool,
-    /// Managed resources of the same module that the block refers to directly, and all targets of `depends_on`.
-    pub direct: Vec<AbsResource>,
+    /// For a data source or an ephemeral object: the objects of the same module that the block refers to directly, and
+    /// all targets of `depends_on`.
+    pub direct: Vec<NamedObjects>,
     /// For a data source or an ephemeral object: the addresses of the configured resources that it waits for because of
     /// `depends_on`, besides the resources that its own `depends_on` names:
     ///
@@ -185,6 +186,15 @@ pub struct DesiredInstance {
     pub import: Option<ImportWish>,
     /// The targets of `replace_triggered_by`.
     pub triggers: Vec<Trigger>,
+}
+
+/// The objects that a reference names.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct NamedObjects {
+    /// The resource.
+    pub resource: AbsResource,
+    /// The key of the instance, if the reference has a literal key. `None` for all instances.
+    pub key: Option<InstanceKey>,
 }
 
 /// A reference of `replace_triggered_by`.

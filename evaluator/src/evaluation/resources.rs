@@ -4,7 +4,7 @@ mod common;
 mod redundant;
 mod triggers;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -41,7 +41,7 @@ use super::schema_traversal::{unread_parts, wrong_path};
 use super::scope::ReadyScope;
 use crate::config::{Repetition, ResourceBlock};
 use crate::decode::decode;
-use crate::glue::{DesiredInstance, ExpansionKind, Failed, Managed};
+use crate::glue::{DesiredInstance, ExpansionKind, Failed, Managed, NamedObjects};
 use crate::reference::{Reference, Referent, references_of};
 
 type PendingInstances = Shared<BoxFuture<'static, Result<Arc<Instances>, Failed>>>;
@@ -195,23 +195,25 @@ impl ModuleNode {
         }
     }
 
-    async fn direct_dependencies(
-        self: &Arc<Self>,
-        block: &ResourceBlock,
-    ) -> Vec<weft_graph_format::address::AbsResource> {
+    async fn direct_dependencies(self: &Arc<Self>, block: &ResourceBlock) -> Vec<NamedObjects> {
         if block.resource.mode == ResourceMode::Managed {
             return Vec::new();
         }
-        let named: BTreeSet<Resource> = self.named_resources(&block.references);
-        let mut direct: Vec<_> = named.iter().map(|r| self.absolute(r)).collect();
-        direct.extend(self.depends_on_resources(block.depends_on.clone()).await);
+        let mut whole = self.depends_on_resources(block.depends_on.clone()).await;
         let mut node = self.clone();
         while let Some(caller) = &node.caller {
             let references = caller.call.depends_on.clone();
-            direct.extend(caller.parent.depends_on_resources(references).await);
+            whole.extend(caller.parent.depends_on_resources(references).await);
             let parent = caller.parent.clone();
             node = parent;
         }
+        let mut direct: Vec<_> = whole.into_iter().map(|resource| NamedObjects { resource, key: None }).collect();
+        direct.extend(block.references.iter().filter_map(|reference| match &reference.subject {
+            Referent::Resource(resource) => {
+                Some(NamedObjects { resource: self.absolute(resource), key: reference.key.clone() })
+            }
+            _ => None,
+        }));
         direct.sort();
         direct.dedup();
         direct

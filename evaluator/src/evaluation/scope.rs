@@ -11,7 +11,7 @@ use weft_expressions::decoded::Decoded;
 use weft_expressions::function_table::FunctionTable;
 use weft_expressions::functions::{self, FunctionError};
 use weft_expressions::scope::{ProviderFunction, ResolvedReference, Scope};
-use weft_graph_format::address::{Resource, ResourceMode};
+use weft_graph_format::address::ResourceMode;
 use weft_graph_format::diagnostic::{Cause, Diagnostic, has_errors};
 use weft_graph_format::formula::{Formula, Parameter};
 use weft_graph_format::marks::Marks;
@@ -368,16 +368,5 @@ impl ModuleNode {
     /// Reports one problem and fails.
     pub(crate) fn fail<T>(&self, problem: Diagnostic) -> Result<T, Failed> {
         self.report_all(vec![problem])
-    }
-
-    /// The managed resources of this module that are among the targets of these references.
-    pub(crate) fn named_resources(&self, references: &[Reference]) -> BTreeSet<Resource> {
-        references
-            .iter()
-            .filter_map(|r| match &r.subject {
-                Referent::Resource(resource) => Some(resource.clone()),
-                _ => None,
-            })
-            .collect()
     }
 }

@@ -3,7 +3,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;
-use weft_evaluator::glue::Trigger;
+use weft_evaluator::glue::{NamedObjects, Trigger};
 use weft_graph_format::address::{AbsResource, ResourceInstance};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::path::Path;
@@ -45,9 +45,9 @@ impl Effects {
         self.altered.entry(resource).or_default();
     }
 
-    /// Whether any of these resources changes.
-    pub(crate) fn is_any_pending(&self, resources: &[AbsResource]) -> bool {
-        resources.iter().any(|resource| self.pending.contains(resource))
+    /// Whether the resource of any of these objects changes.
+    pub(crate) fn is_any_pending(&self, named: &[NamedObjects]) -> bool {
+        named.iter().any(|named| self.pending.contains(&named.resource))
     }
 
     /// Whether any of these configured resources changes.
@@ -55,9 +55,9 @@ impl Effects {
         dependencies.iter().any(|name| self.changing.contains(name))
     }
 
-    /// Whether any of these resources is in the plan.
-    pub(crate) fn is_any_in_plan(&self, resources: &[AbsResource]) -> bool {
-        resources.iter().any(|resource| self.altered.contains_key(resource))
+    /// Whether the resource of any of these objects is in the plan.
+    pub(crate) fn is_any_in_plan(&self, named: &[NamedObjects]) -> bool {
+        named.iter().any(|named| self.altered.contains_key(&named.resource))
     }
 
     /// Whether the target of a trigger changes. The target is already planned, so the answer for a whole resource is
@@ -149,7 +149,7 @@ mod tests {
     fn pending_changes_are_found_by_address() {
         let mut effects = Effects::default();
         effects.happens_to(&"module.m[0].a.x[1]".parse().unwrap());
-        let of = |text: &str| [text.parse::<AbsResource>().unwrap()];
+        let of = |text: &str| [NamedObjects { resource: text.parse().unwrap(), key: None }];
         assert!(effects.is_any_pending(&of("module.m[0].a.x")) && !effects.is_any_pending(&of("module.m[1].a.x")));
         assert!(effects.is_any_changing(&[SmolStr::new("module.m.a.x")]) && !effects.is_any_changing(&["a.x".into()]));
         assert!(!effects.is_any_in_plan(&of("module.m[0].a.x")));

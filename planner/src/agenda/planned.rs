@@ -1,7 +1,8 @@
 //! The plans for single objects, as plain data. Operations are drafted from them later.
 
 use smol_str::SmolStr;
-use weft_graph_format::address::{AbsResource, DeposedKey, ProviderInstance, ResourceInstance};
+use weft_evaluator::glue::NamedObjects;
+use weft_graph_format::address::{DeposedKey, ProviderInstance, ResourceInstance};
 use weft_graph_format::changes::ResourceChange;
 use weft_graph_format::formula::Formula;
 use weft_graph_format::graph::{CheckKind, OperationId, PlannedObject, PriorObject, ProvisionWhen, StateRecord};
@@ -100,8 +101,8 @@ pub(crate) struct Read {
     pub(crate) sensitive: Vec<Path>,
     /// Whether the data source is in a check block.
     pub(crate) for_check: bool,
-    /// Managed resources that the block refers to.
-    pub(crate) names: Vec<AbsResource>,
+    /// The objects that the block refers to.
+    pub(crate) names: Vec<NamedObjects>,
     /// A record that is stored before the read.
     pub(crate) first: Option<Record>,
 }

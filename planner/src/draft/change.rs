@@ -108,7 +108,7 @@ impl Drafting<'_> {
         let plan = self.builder.final_plan(address.clone(), opened, prior, Some(config), planned, shard.clone());
         let apply = self.builder.reserved(result).apply(address.clone(), None, plan, shard);
         self.applied(instance, apply);
-        self.ordering.makes(address.all(), result);
+        self.ordering.makes(address, result);
         self.ordering.changes(result, &address.module, &names);
         if !create_first || is_update {
             self.ordering.follows(result, &address.module, &depended);
@@ -135,7 +135,7 @@ impl Drafting<'_> {
         if let Some(delete) = replaced {
             self.builder.order(earlier, delete);
         }
-        self.ordering.makes(address.all(), earlier);
+        self.ordering.makes(address, earlier);
         self.ordering.changes(earlier, &address.module, names);
     }
 }

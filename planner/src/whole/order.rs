@@ -5,7 +5,10 @@ use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;
-use weft_graph_format::address::{AbsResource, ConfigResource, ModuleInstance, ProviderConfig, ProviderInstance};
+use weft_evaluator::glue::NamedObjects;
+use weft_graph_format::address::{
+    AbsResource, ConfigResource, InstanceKey, ModuleInstance, ProviderConfig, ProviderInstance, ResourceInstance,
+};
 use weft_graph_format::graph::OperationId;
 use weft_graph_format::origin::Origin;
 
@@ -28,13 +31,13 @@ pub(crate) struct DeleteOrder {
     /// Deletes that come after the changes of their stored dependencies.
     deleted_last: Vec<(OperationId, ModuleInstance, Vec<Arc<ConfigResource>>)>,
     /// Creates and updates by their resource.
-    made: BTreeMap<AbsResource, Vec<OperationId>>,
+    made: BTreeMap<AbsResource, BTreeMap<InstanceKey, Vec<OperationId>>>,
     /// Creates and updates by their dependencies, old and new.
     changed: Dependents,
     /// Creates and updates that may come after the delete of an old dependency, by their stored dependencies.
     following: Dependents,
     /// Data sources that are read at apply, with the resources that they name.
-    read: Vec<(OperationId, Vec<AbsResource>)>,
+    read: Vec<(OperationId, Vec<NamedObjects>)>,
     /// Data sources of check blocks that are read at apply.
     read_last: Vec<OperationId>,
 }
@@ -125,9 +128,9 @@ impl DeleteOrder {
         self.deletes.entry(resource).or_default().push(delete);
     }
 
-    /// Adds a create or an update of an object of a resource.
-    pub(crate) fn makes(&mut self, resource: AbsResource, operation: OperationId) {
-        self.made.entry(resource).or_default().push(operation);
+    /// Adds a create or an update of an object.
+    pub(crate) fn makes(&mut self, address: &ResourceInstance, operation: OperationId) {
+        self.made.entry(address.all()).or_default().entry(address.key.clone()).or_default().push(operation);
     }
 
     /// Adds an operation that deletes or forgets an object with these dependencies.
@@ -145,9 +148,9 @@ impl DeleteOrder {
         self.following.note(&mut self.names, names, module, operation);
     }
 
-    /// Adds a data source that is read at apply and refers to these resources.
-    pub(crate) fn reads(&mut self, operation: OperationId, resources: &[AbsResource]) {
-        self.read.push((operation, resources.to_vec()));
+    /// Adds a data source that is read at apply and refers to these objects.
+    pub(crate) fn reads(&mut self, operation: OperationId, named: &[NamedObjects]) {
+        self.read.push((operation, named.to_vec()));
     }
 
     /// Adds a data source that is read last.
@@ -167,9 +170,9 @@ impl DeleteOrder {
     ///   the other dependents.
     /// - There are two exceptions, in which the object is deleted last: if its replacement is created before the
     ///   delete, or if the state records the object as create-first.
-    /// - A data source that is read at apply waits for the creates and updates of the resources that it refers to, and
-    ///   for the deletes of their objects. It does not wait for the deletes of objects that are replaced or deleted
-    ///   last.
+    /// - A data source that is read at apply waits for the creates and updates of the objects that it refers to, and
+    ///   for the deletes of all objects of their resources. It does not wait for the deletes of objects that are
+    ///   replaced or deleted last.
     /// - A data source of a check block also waits for all operations that are not reads.
     ///
     /// The waits of all instances of a resource share one set of operations, so the number of edges is linear in the
@@ -192,18 +195,26 @@ impl DeleteOrder {
             waits.extend(self.following.operations(resource).map(|operation| (operation, Some(before.clone()))));
             gone.insert(resource, before);
         }
-        let mut made: FxHashMap<&AbsResource, Option<Origin>> = FxHashMap::default();
-        for (read, resources) in &self.read {
-            for resource in resources {
-                made.entry(resource).or_insert_with(|| {
-                    Origin::union(self.made.get(resource).into_iter().flatten().copied().map(Origin::after))
-                });
+        let mut made: FxHashMap<&NamedObjects, Option<Origin>> = FxHashMap::default();
+        for (read, named) in &self.read {
+            for named in named {
+                made.entry(named).or_insert_with(|| self.made_of(named));
             }
-            let before = resources.iter().flat_map(|r| [gone.get(r).cloned(), made[r].clone()]);
+            let before = named.iter().flat_map(|named| [gone.get(&named.resource).cloned(), made[named].clone()]);
             waits.push((*read, Origin::union(before.flatten())));
         }
         waits.extend(self.last_reads(in_shards));
         waits
+    }
+
+    /// The creates and updates of these objects.
+    fn made_of(&self, named: &NamedObjects) -> Option<Origin> {
+        let made = self.made.get(&named.resource)?;
+        let after = |operations: &Vec<OperationId>| Origin::union(operations.iter().copied().map(Origin::after));
+        match &named.key {
+            Some(key) => made.get(key).and_then(after),
+            None => Origin::union(made.values().filter_map(after)),
+        }
     }
 
     /// The deletes and forgets of the dependents of a resource. The first part contains the deletes with this provider
@@ -240,15 +251,16 @@ impl DeleteOrder {
     /// from a changed object, so the waits can make cycles. That is why they are only preferred.
     pub(crate) fn preferred(&self) -> Vec<Wait> {
         let [_, mut waits] = self.between_deletes();
-        let mut made: FxHashMap<(ConfigResource, Option<&ModuleInstance>), Vec<&[OperationId]>> = FxHashMap::default();
-        for (resource, operations) in &self.made {
+        type Made = BTreeMap<InstanceKey, Vec<OperationId>>;
+        let mut made: FxHashMap<(ConfigResource, Option<&ModuleInstance>), Vec<&Made>> = FxHashMap::default();
+        for (resource, objects) in &self.made {
             let before = self.deleted_first.of(resource);
             if before.is_some() {
-                waits.extend(operations.iter().map(|operation| (*operation, before.clone())));
+                waits.extend(objects.values().flatten().map(|operation| (*operation, before.clone())));
             }
             if !self.deleted_last.is_empty() {
                 for module in [None, Some(&resource.module)] {
-                    made.entry((resource.config(), module)).or_default().push(operations);
+                    made.entry((resource.config(), module)).or_default().push(objects);
                 }
             }
         }
@@ -258,8 +270,9 @@ impl DeleteOrder {
             for dependency in dependencies {
                 let key = (&**dependency, (dependency.module == own).then_some(module));
                 let union = unions.entry(key).or_insert_with(|| {
-                    let lists = made.get(&((**dependency).clone(), key.1)).into_iter().flatten();
-                    Origin::union(lists.flat_map(|list| list.iter()).map(|operation| Origin::after(*operation)))
+                    let made = made.get(&((**dependency).clone(), key.1)).into_iter().flatten();
+                    let operations = made.flat_map(|objects| objects.values().flatten());
+                    Origin::union(operations.copied().map(Origin::after))
                 });
                 waits.push((*delete, union.clone()));
             }
@@ -288,6 +301,10 @@ mod tests {
 
     fn resource(text: &str) -> AbsResource {
         text.parse().unwrap()
+    }
+
+    fn named(text: &str, key: Option<i64>) -> NamedObjects {
+        NamedObjects { resource: resource(text), key: key.map(InstanceKey::Int) }
     }
 
     fn names(texts: &[&str]) -> Vec<SmolStr> {
@@ -335,7 +352,7 @@ mod tests {
             ordering.goes(OperationId(1), &root, &names(&["a.x"]));
             ordering.changes(OperationId(2), &root, &names(&["a.x"]));
             ordering.follows(OperationId(2), &root, &names(&["a.x"]));
-            ordering.reads(OperationId(3), &[resource("a.x")]);
+            ordering.reads(OperationId(3), &[named("a.x", None)]);
             assert_eq!(shown(&ordering.waits([].into_iter())), want, "{kind:?} {create_first}");
         }
     }
@@ -353,8 +370,8 @@ mod tests {
             let mut ordering = DeleteOrder::default();
             let delete = Delete { first: OperationId(0), last: OperationId(0), kind, create_first };
             ordering.delete(resource("b.x"), &provider("a"), delete, &names(&["a.x", "no address"]));
-            ordering.makes(resource("a.x"), OperationId(1));
-            ordering.makes(resource("c.x"), OperationId(2));
+            ordering.makes(&"a.x".parse().unwrap(), OperationId(1));
+            ordering.makes(&"c.x".parse().unwrap(), OperationId(2));
             assert_eq!(shown(&ordering.preferred()), want, "{kind:?} {create_first}");
         }
     }
@@ -371,8 +388,8 @@ mod tests {
                 let delete = Delete { first: operation, last: operation, kind: DeleteKind::Final, create_first };
                 ordering.delete(resource(address), &provider("a"), delete, &names(&["module.m.a.x"]));
             }
-            ordering.makes(resource("module.m[0].a.x"), OperationId(3));
-            ordering.makes(resource("module.m[1].a.x"), OperationId(4));
+            ordering.makes(&"module.m[0].a.x".parse().unwrap(), OperationId(3));
+            ordering.makes(&"module.m[1].a.x".parse().unwrap(), OperationId(4));
             assert_eq!(shown(&ordering.preferred()), want, "{create_first}");
         }
     }
@@ -396,12 +413,15 @@ mod tests {
 
     #[test]
     fn data_sources_wait_for_the_objects_that_they_name() {
-        let mut ordering = DeleteOrder::default();
-        ordering.makes(resource("a.x"), OperationId(0));
-        ordering.makes(resource("a.x"), OperationId(1));
-        ordering.makes(resource("a.y"), OperationId(2));
-        ordering.reads(OperationId(3), &[resource("a.x")]);
-        assert_eq!(shown(&ordering.waits([].into_iter())), [(3, vec![0, 1])]);
+        for (key, want) in [(None, vec![0, 1]), (Some(1), vec![1]), (Some(7), vec![])] {
+            let mut ordering = DeleteOrder::default();
+            for (id, address) in ["a.x[0]", "a.x[1]", "a.y"].into_iter().enumerate() {
+                ordering.makes(&address.parse().unwrap(), OperationId(id as u32));
+            }
+            ordering.reads(OperationId(3), &[named("a.x", key)]);
+            let waits: Vec<u32> = shown(&ordering.waits([].into_iter())).into_iter().flat_map(|(_, ids)| ids).collect();
+            assert_eq!(waits, want, "{key:?}");
+        }
     }
 
     #[test]

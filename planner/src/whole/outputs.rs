@@ -42,11 +42,13 @@ impl Outputs {
         }
     }
 
-    /// The outputs that a destroy with targets stores: those with known values whose resources are all selected. The
+    /// The outputs that a partial destroy stores: those with known values whose resources are all selected. The
     /// values are those of the refreshed objects.
     pub(crate) fn kept_by_destroy(&self, facts: &Facts) -> RootOutputs {
         let is_kept = |output: &RootOutput| output.value.is_wholly_known() && !output.value.is_null();
-        let Selection::Only(_) = facts.selection() else { return RootOutputs::new() };
+        if *facts.selection() == Selection::All {
+            return RootOutputs::new();
+        }
         let reached = planned(&facts.root, facts.selection()).outputs;
         let is_selected = |name: &SmolStr| reached.contains(&(Module::root(), name.clone()));
         let kept = self.last.iter().filter(|(name, output)| is_selected(name) && is_kept(output));

@@ -12,7 +12,7 @@ use weft_graph_format::value::Value;
 
 use crate::config::{Repetition, ResourceBlock};
 use crate::evaluation::instances::assemble;
-use crate::glue::{BlockRules, ExpansionKind};
+use crate::glue::{BlockRules, ExpansionKind, NamedObjects};
 
 /// The value of a single object during validation. With `enabled`, the object is unknown as a whole.
 pub(super) fn in_validation(schema: &Block, kind: ExpansionKind) -> Value {
@@ -40,7 +40,7 @@ pub(super) struct Common {
     pub(super) rules: Arc<BlockRules>,
     pub(super) schema: Arc<Schema>,
     pub(super) waits: Option<Origin>,
-    pub(super) direct: Vec<weft_graph_format::address::AbsResource>,
+    pub(super) direct: Vec<NamedObjects>,
     /// The provider of the first instance that has one.
     pub(super) provider: OnceLock<ProviderInstance>,
     /// The kind of repetition, if there is exactly one instance.
