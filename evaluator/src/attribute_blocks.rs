@@ -2,7 +2,8 @@
 //!
 //! Providers of the older SDK declare some collections of objects as attributes, to distinguish an empty collection
 //! from a missing one. Configurations still write these attributes as blocks (`ingress { ... }` of a security group).
-//! OpenTofu accepts both forms for every attribute whose type is a list or set of objects, but only one form per body.
+//! OpenTofu accepts both forms for every attribute whose type is a list or set of objects, but only one form per body,
+//! and only if the older SDK can have made the schema.
 
 use smol_str::SmolStr;
 use weft_graph_format::schema::{Attribute, Block, NestedBlock, Nesting};
@@ -31,6 +32,26 @@ pub(crate) fn written_as_blocks(body: &Body, schema: &Block) -> Option<Block> {
         schema.blocks.insert(name.clone(), nested);
     }
     changed
+}
+
+/// Whether the older SDK can have made a schema. Its schemas have no nested attributes, and no attribute with one of
+/// these types: an object, a tuple, a map of objects, or a collection of collections of other values than strings,
+/// numbers and booleans.
+pub(crate) fn is_legacy(schema: &Block) -> bool {
+    let is_primitive = |ty: &Type| matches!(ty, Type::Bool | Type::Number | Type::String);
+    let element = |ty: &Type| match ty {
+        Type::List(element) | Type::Set(element) | Type::Map(element) => Some(element.clone()),
+        _ => None,
+    };
+    let is_possible = |attribute: &Attribute| {
+        let inner = element(&attribute.ty);
+        let is_structure = match (&attribute.ty, inner.as_deref()) {
+            (Type::Object(_) | Type::Tuple(_), _) | (Type::Map(_), Some(Type::Object(_))) => true,
+            _ => inner.and_then(|inner| element(&inner)).is_some_and(|innermost| !is_primitive(&innermost)),
+        };
+        attribute.nested.is_none() && !is_structure
+    };
+    schema.attributes.values().all(is_possible) && schema.blocks.values().all(|nested| is_legacy(&nested.block))
 }
 
 /// The block type that stands for an attribute. All arguments and blocks in it are optional.

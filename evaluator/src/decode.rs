@@ -12,6 +12,7 @@ use weft_expressions::involved;
 use weft_expressions::scope::Scope;
 use weft_graph_format::diagnostic::{Cause, Diagnostic, has_errors};
 use weft_graph_format::formula::{Formula, FormulaOp};
+use weft_graph_format::marks::Marks;
 use weft_graph_format::schema::{Attribute, Block, NestedAttributes, NestedBlock, Nesting};
 use weft_graph_format::source::SourceRange;
 use weft_graph_format::types::{ObjectType, Type};
@@ -20,7 +21,7 @@ use weft_syntax::{Expression, NameRole, Syntax, Tree};
 
 use blocks::{Item, KnownBlock, absent_block, blocks_formula, unknown_blocks};
 
-use crate::attribute_blocks::written_as_blocks;
+use crate::attribute_blocks::{is_legacy, written_as_blocks};
 use crate::config::{BodyContent, BodySource};
 use crate::dynamic::{DynamicBlock, Iteration, read_dynamic};
 use crate::problems;
@@ -30,8 +31,8 @@ const DEEPEST_BLOCKS: usize = 64;
 
 /// Decodes a body. The value is complete even after errors: invalid parts are unknown.
 pub fn decode(source: &BodySource, schema: &Block, scope: &dyn Scope) -> (Value, Vec<Diagnostic>) {
-    let mut decoder = Decoder { diagnostics: Vec::new(), variables: Vec::new() };
-    let value = decoder.block(source, schema, scope, DEEPEST_BLOCKS);
+    let mut decoder = Decoder { diagnostics: Vec::new(), variables: Vec::new(), schema, is_legacy: None };
+    let value = decoder.block(source, schema, scope, &Marks::NONE, DEEPEST_BLOCKS);
     (value, decoder.diagnostics)
 }
 
@@ -88,13 +89,17 @@ fn role(schema: &Block, name: &str) -> NameRole<'static> {
     }
 }
 
-struct Decoder {
+struct Decoder<'s> {
     diagnostics: Vec<Diagnostic>,
     /// The iterators of the enclosing `dynamic` blocks, innermost last.
     variables: Vec<(SmolStr, Value)>,
+    /// The schema of the whole body.
+    schema: &'s Block,
+    /// The result of [`Decoder::is_legacy`].
+    is_legacy: Option<bool>,
 }
 
-impl Decoder {
+impl Decoder<'_> {
     fn evaluate(&mut self, expression: &Expression, scope: &dyn Scope) -> Option<Value> {
         let (value, problems) = evaluate_with(expression, scope, &self.variables);
         let failed = problems.iter().any(Diagnostic::is_error);
@@ -102,14 +107,20 @@ impl Decoder {
         (!failed).then_some(value)
     }
 
-    fn block(&mut self, view: &BodySource, schema: &Block, scope: &dyn Scope, depth: usize) -> Value {
+    /// Whether the older SDK can have made the schema of the whole body.
+    fn is_legacy(&mut self) -> bool {
+        *self.is_legacy.get_or_insert_with(|| is_legacy(self.schema))
+    }
+
+    /// Decodes a body. Its written arguments get `marks`.
+    fn block(&mut self, view: &BodySource, schema: &Block, scope: &dyn Scope, marks: &Marks, depth: usize) -> Value {
         if depth == 0 {
             self.diagnostics.push(problems::nested_too_deeply(DEEPEST_BLOCKS, &view.range));
             return Value::unknown(schema.implied_type());
         }
         // If the syntax does not distinguish blocks from attributes, the schema decides.
         let changed = match view.tree.syntax() {
-            Syntax::Native => written_as_blocks(view.tree.body(view.body), schema),
+            Syntax::Native => written_as_blocks(view.tree.body(view.body), schema).filter(|_| self.is_legacy()),
             Syntax::Json => None,
         };
         let declared = schema;
@@ -117,7 +128,7 @@ impl Decoder {
         let content = view.content(&|name| role(schema, name));
         self.diagnostics.extend(content.problems.iter().cloned());
         let missing = view.missing();
-        let mut fields = self.arguments(&content, schema, scope, &missing);
+        let mut fields = self.arguments(&content, schema, scope, marks, &missing);
         let mut items = self.items(&content, schema, scope, depth);
         for (name, nested) in &schema.blocks {
             let found = items.remove(name.as_str()).unwrap_or_default();
@@ -133,12 +144,13 @@ impl Decoder {
         Value::object(fields)
     }
 
-    /// The values of all attributes of the schema.
+    /// The values of all attributes of the schema. Those of written arguments get `marks`.
     fn arguments(
         &mut self,
         content: &BodyContent,
         schema: &Block,
         scope: &dyn Scope,
+        marks: &Marks,
         missing: &SourceRange,
     ) -> BTreeMap<SmolStr, Value> {
         let mut fields: BTreeMap<SmolStr, Value> = BTreeMap::new();
@@ -147,7 +159,7 @@ impl Decoder {
             let expression = tree.expression(attribute.expression);
             match schema.attributes.get(name) {
                 Some(rule) => {
-                    let value = self.attribute(name, rule, &expression, scope);
+                    let value = self.attribute(name, rule, &expression, scope).mark(marks);
                     fields.insert(attribute.name.text.clone(), value);
                 }
                 None => {
@@ -224,7 +236,7 @@ impl Decoder {
             return None;
         }
         let inner = BodySource::inner(tree, block.body, header.clone());
-        let value = self.block(&inner, &nested.block, scope, depth - 1);
+        let value = self.block(&inner, &nested.block, scope, &Marks::NONE, depth - 1);
         Some(Item::Known(KnownBlock { labels, value, range: header.clone(), body: header }))
     }
 
@@ -259,10 +271,11 @@ impl Decoder {
         let content = |decoder: &mut Self, iteration: &Iteration| {
             let view = BodySource::inner(tree, dynamic.content, dynamic.content_range.clone());
             decoder.variables.push(iteration.variable(&dynamic.iterator));
-            let value = decoder.block(&view, &nested.block, scope, depth - 1);
+            let value = decoder.block(&view, &nested.block, scope, collection.marks(), depth - 1);
             decoder.variables.pop();
             value
         };
+        let of_blocks = self.marks_of_blocks(&collection);
         let iterations = match Iteration::all(&collection, &dynamic.for_each.range()) {
             Ok(iterations) => iterations,
             Err(problem) => {
@@ -272,8 +285,7 @@ impl Decoder {
         };
         let blocks = iterations.map(|iterations| {
             let generated = |iteration: &Iteration| {
-                // The marks of the collection apply to its blocks too.
-                let value = content(self, iteration).mark(collection.marks());
+                let value = content(self, iteration).mark(&of_blocks);
                 let (range, body) = (dynamic.label_range.clone(), dynamic.content_range.clone());
                 KnownBlock { labels: Vec::new(), value, range, body }
             };
@@ -311,6 +323,16 @@ impl Decoder {
             Some(blocks) => Item::Planned { blocks, formula, source: collection },
             None => Item::Unknown { formula, source: collection },
         }]
+    }
+
+    /// The marks of the blocks that a `dynamic` block generates, besides those of their arguments. As in OpenTofu, a
+    /// schema of the older SDK has only marks of arguments.
+    fn marks_of_blocks(&mut self, collection: &Value) -> Marks {
+        let marks = collection.marks();
+        match !marks.is_empty() && self.is_legacy() {
+            true => Marks::NONE,
+            false => marks.clone(),
+        }
     }
 
     /// Handles the problems of a block that a `dynamic` block with an unknown `for_each` generates. Whether the block

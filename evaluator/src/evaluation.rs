@@ -208,7 +208,10 @@ fn begin(
             let needed = graph.needed_by_providers(&root, &brief.wanted_providers);
             Some(Selected { protected: protected(&root, &brief.leaving), ..needed })
         }
-        false => graph.selected(&root, &brief.selection, &brief.wanted_providers),
+        false => {
+            let selected = graph.selected(&root, &brief.selection, &brief.wanted_providers);
+            selected.map(|selected| Selected { protected: protected(&root, &brief.leaving), ..selected })
+        }
     };
     let asks = |config: &ConfigResource| selected.as_ref().is_none_or(|selected| selected.resources.contains(config));
     let create_first = spread_create_first(&root, &dependencies.all, &asks);

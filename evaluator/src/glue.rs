@@ -43,7 +43,8 @@ pub struct Brief {
     pub wanted_providers: Vec<ProviderConfig>,
     /// Whether to evaluate only root variables, what `wanted_providers` need, and the protection of `leaving`.
     pub providers_only: bool,
-    /// Resources with objects that the plan may destroy, if `providers_only` is set.
+    /// Resources with objects that the plan destroys. Set only if the plan does not evaluate all resources: for a
+    /// partial destroy plan, and if `providers_only` is set.
     pub leaving: BTreeSet<ConfigResource>,
 }
 

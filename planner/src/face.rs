@@ -74,7 +74,8 @@ impl Glue for Planner {
         // may be invalid.
         let objects = || self.facts.state.managed().filter(|(address, _)| self.facts.may_go(address));
         let providers_only = self.facts.needs_providers_only();
-        let leaving = match providers_only {
+        // Evaluation does not reach every object that a partial destroy deletes.
+        let leaving = match providers_only || self.facts.going.is_some() {
             true => objects().map(|(address, _)| address.config()).collect(),
             false => BTreeSet::new(),
         };

@@ -273,9 +273,31 @@ pub(crate) fn marks_for(planned: &Value, config: &[(Path, Marks)], schema: &Sche
     sensitive_in(planned, &sensitive_marks(config), &schema.block)
 }
 
-/// The sensitive marks of a configuration.
+/// The sensitive marks of a configuration, without other marks of the same values.
 pub(crate) fn sensitive_marks(config: &[(Path, Marks)]) -> Vec<(Path, Marks)> {
-    config.iter().filter(|(_, marks)| marks.is_sensitive()).cloned().collect()
+    let sensitive = config.iter().filter(|(_, marks)| marks.is_sensitive());
+    sensitive.map(|(path, _)| (path.clone(), Marks::SENSITIVE)).collect()
+}
+
+/// The sensitive paths that apply cannot find out: those of the configuration at which no formula computes it. Formulas
+/// have marks of their own, which apply evaluates. So a part that may be sensitive, and is not, is not stored as
+/// sensitive.
+pub(crate) fn settled_sensitive(marks: Vec<(Path, Marks)>, config: &Value) -> Vec<Path> {
+    let sensitive = marks.into_iter().filter(|(_, marks)| marks.is_sensitive()).map(|(path, _)| path);
+    sensitive.filter(|path| !is_computed(config, path)).collect()
+}
+
+/// Whether a formula computes the part of a value at a path, or a value around this part.
+fn is_computed(value: &Value, path: &Path) -> bool {
+    let mut part = value.clone();
+    for step in &path.0 {
+        if part.formula().is_some() {
+            return true;
+        }
+        let Some(next) = part.step(step) else { return false };
+        part = next;
+    }
+    part.formula().is_some()
 }
 
 /// The value, with the sensitive marks of its schema.

@@ -1,10 +1,13 @@
 //! Tests of attributes that are written as blocks, as providers of the older SDK allow.
 
+use std::sync::Arc;
+
+use super::is_legacy;
 use crate::config::BodySource;
 use crate::decode::decode;
 use weft_expressions::console::BareScope;
 use weft_graph_format::diagnostic::Diagnostic;
-use weft_graph_format::schema::{Attribute, Block};
+use weft_graph_format::schema::{Attribute, Block, NestedBlock, Nesting};
 use weft_graph_format::types::Type;
 use weft_graph_format::value::Value;
 
@@ -88,4 +91,29 @@ fn an_attribute_and_blocks_cannot_be_mixed() {
     assert_eq!(problems.iter().map(|p| p.summary.as_str()).collect::<Vec<_>>(), ["Unsupported block type"]);
     let problems = decoded("r {\n rules {\n ports = 1\n }\n}", &schema(false)).1;
     assert_eq!(problems.iter().map(|p| p.summary.as_str()).collect::<Vec<_>>(), ["Unsupported argument"]);
+}
+
+#[test]
+fn only_schemas_of_the_older_sdk_have_attributes_as_blocks() {
+    let of = |ty: Type| Block {
+        attributes: [("extra".into(), Attribute { optional: true, ..Attribute::new(ty) })].into(),
+        ..schema(false)
+    };
+    let object = || Type::object([("text", Type::String)]);
+    for (ty, want) in [
+        (Type::String, true),
+        (Type::list(object()), true),
+        (Type::map(Type::list(Type::String)), true),
+        (object(), false),
+        (Type::Tuple(Arc::from([])), false),
+        (Type::map(object()), false),
+        (Type::list(Type::list(object())), false),
+    ] {
+        let schema = of(ty.clone());
+        let inner = NestedBlock { block: schema.clone(), nesting: Nesting::List, min_items: 0, max_items: 0 };
+        let outer = Block { blocks: [("inner".into(), inner)].into(), ..Block::default() };
+        assert_eq!((is_legacy(&schema), is_legacy(&outer)), (want, want), "{ty:?}");
+        let (_, problems) = decoded("r {\n rules {\n port = 80\n }\n}", &schema);
+        assert_eq!(problems.is_empty(), want, "{ty:?}");
+    }
 }

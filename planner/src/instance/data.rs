@@ -20,7 +20,7 @@ use crate::agenda::planned::{PlannedStep, Read, Record};
 use crate::ask::{Accepted, Ask};
 use crate::diagnostics::{call_failed, placed};
 use crate::planner::Planner;
-use crate::prior::{Prior, sensitive_in, with_schema_marks, without_provenance};
+use crate::prior::{Prior, sensitive_in, settled_sensitive, with_schema_marks, without_provenance};
 use crate::problems::Problems;
 use crate::progress::ProgressStep;
 
@@ -138,7 +138,7 @@ impl Planner {
             waits: Origin::union(waits.into_iter().flatten()),
             planned: without_provenance(&planned),
             record: record(desired),
-            sensitive: marks.into_iter().filter(|(_, m)| m.is_sensitive()).map(|(p, _)| p).collect(),
+            sensitive: settled_sensitive(marks, &desired.config),
             for_check: desired.block.check.is_some(),
             names: desired.direct.clone(),
             first,

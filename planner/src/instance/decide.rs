@@ -19,7 +19,7 @@ use weft_graph_format::value::Value;
 
 use crate::agenda::planned::{Change, OldObject, PlannedInstance, PlannedProvision, PlannedStep};
 use crate::ask::{Accepted, Proposal, ProposalInput};
-use crate::prior::{Prior, marks_for, sensitive_marks, with_schema_marks, without_provenance};
+use crate::prior::{Prior, marks_for, sensitive_marks, settled_sensitive, with_schema_marks, without_provenance};
 
 /// In the description of a resource type, this text begins the line that says how to look up an object after a create
 /// with an unknown outcome.
@@ -318,7 +318,7 @@ fn step(
         provisioned: !is_update && desired.block.is_provisioned,
         config_known: !full.deep().formula && full.is_wholly_known(),
         record: record.clone(),
-        sensitive: marks.into_iter().filter(|(_, m)| m.is_sensitive()).map(|(p, _)| p).collect(),
+        sensitive: settled_sensitive(marks, &full),
         lookup: if is_update { None } else { lookup(&desired.schema) },
     };
     let waits = [desired.waits.clone(), desired.config.deep_origin()];
