@@ -9,12 +9,12 @@ The entries are in graph-format/src/explain/*.txt. The lines of an example deter
 
 - `weft ...` or `$ ...`: a command. All commands run in the same directory, one after the other.
 - `# NAME.EXT` alone: the following lines are this file. `# ~/.tofurc` is the CLI configuration.
-- Lines before any of them are a configuration, blocks of a test file, blocks inside a terraform block, arguments of a
-  resource, or one expression in each line. Their first word determines which.
+- Other lines are a configuration, blocks of a test file, blocks inside a terraform block, arguments of a resource, or
+  one expression each. The first word determines which.
 
 Without commands, init, validate, plan and apply run until the code is reported. The right example must succeed in the
-same commands, and in validate and plan at least. Commands without files run in a directory with the configuration BASE,
-which is initialized and applied.
+same commands, and in validate and plan at least. Examples with commands only run in a directory with the configuration
+BASE, which is initialized and applied.
 
 Expressions and arguments may use variables and resources of the type terraform_data that they do not declare. Resources
 of AWS are replaced by those of the lab providers, see STAND_INS.
@@ -80,6 +80,9 @@ output "sizes" {
 }
 """
 
+# A configuration without any of these words needs no `weft init`.
+NEEDS_INIT = re.compile(r"\b(old)?lab(_|\b)|\b(module|backend|cloud|encryption|provider|required_providers)\b")
+
 # The codes whose examples are not run, by reason.
 NOT_RUN = {
     "This version reports another code. The text is for users of earlier versions.":
@@ -90,7 +93,7 @@ NOT_RUN = {
         "W0205 W0227 W0340 W0436 W0726 W0732 W0733 W0734 W0735 W0742 W0743 W0744 W0745 W0746 W0753 W0754 W0755 W0756 "
         "W0757 W0758 W0759 W0760 W0761 W0762 W0763 W0764 W0767 W1021 W1023 W1024 W1032 W1245 W1251",
     "The lab providers do not have what it needs.":
-        "W0119 W0120 W0138 W0237 W0327 W0330 W0331 W0332 W0334 W0630 W0633 W0714 W0721 W0722",
+        "W0119 W0120 W0138 W0237 W0327 W0331 W0332 W0334 W0630 W0633 W0721 W0722",
     "It needs a terminal, a signal, or a file that root cannot read or write.":
         "W0727 W0814 W0853 W0866 W0868 W0922 W0939 W0940 W0941 W0943 W0944 W0945 W1005 W1020 W1026 W1030 W1046 W1047 "
         "W1217 W1220 W1424 W1427 W1428 W1430 W1433 W1436 W1620",
@@ -98,7 +101,7 @@ NOT_RUN = {
     "It needs a registry, or a package from a server.":
         "W1015 W1028 W1029 W1034 W1036 W1037 W1038 W1039 W1040 W1041 W1044 W1048 W1049 W1050 W1052",
     "It needs a state that another program has written or replaced.":
-        "W0738 W0750 W0751 W0752 W0804 W0805 W0806 W0807 W0808 W0811 W0813 W0815 W0816 W0826 W0837 W0838 W0845 W0890 "
+        "W0738 W0750 W0751 W0804 W0805 W0806 W0807 W0808 W0811 W0813 W0815 W0816 W0826 W0837 W0838 W0845 W0890 "
         "W0892 W0896 W0899 W1282 W1283 W1285 W1287 W1292 W1293 W1294 W1298",
     "It needs an unfinished run, or a coordinator with workers.":
         "W0765 W0812 W0872 W0891 W1101 W1102 W1103 W1104 W1105 W1108 W1109 W1110 W1112 W1113 W1114 W1119 W1125 W1126 "
@@ -111,6 +114,8 @@ NOT_RUN = {
 
 CODE = re.compile(r"(W\d{4}) (.+)")
 PART = re.compile(r"# (~?[\w./-]+\.\w+|~/\.aws/config)")
+# The beginnings of the names of variables with settings and credentials.
+SETTINGS = ("TF_", "WEFT_", "LAB_", "AWS_", "ARM_", "AZURE_", "GOOGLE_", "CONSUL_", "KUBE")
 # A color of the output.
 COLOR = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -170,16 +175,18 @@ class Example:
                 self.files[f"{folder}/providers.tf"] = PROVIDERS
         every = "".join(self.files.values()) + "".join(self.commands)
         self.is_test = any(name.endswith(".tftest.hcl") for name in self.files)
+        self.needs_init = bool(NEEDS_INIT.search(every))
         # Its service cannot be reached.
         self.is_remote = bool(re.search(r'\b(backend "(?!local)|cloud \{|redis://)', every))
 
     def stages(self):
-        """The commands to run, and whether the first of them that fails is an error of the right example."""
+        """The commands to run, in order."""
         if self.commands:
             return self.commands
         if self.is_test:
             return ["weft init", "weft test"]
-        return ["weft init", "weft validate", "weft plan", "weft apply -auto-approve"]
+        init = ["weft init"] if self.needs_init else []
+        return [*init, "weft validate", "weft plan", "weft apply -auto-approve"]
 
 
 def stand_in(word):
@@ -231,8 +238,7 @@ class Runner:
         self.mirror = self.work / "mirror.tfrc"
         self.mirror.write_text(f'provider_installation {{\n  filesystem_mirror {{\n    path = "{plugins.resolve()}"\n'
                                "  }\n}\n")
-        kept = {name: value for name, value in os.environ.items()
-                if not name.startswith(("TF_", "WEFT_", "LAB_", "AWS_"))}
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(SETTINGS)}
         self.environment = kept | {"PATH": f"{bin_folder}:{os.environ['PATH']}", "CHECKPOINT_DISABLE": "1",
                                    "AWS_EC2_METADATA_DISABLED": "true"}
         self.base = self.work / "base"
@@ -251,8 +257,8 @@ class Runner:
         if not own.exists():
             environment["TF_CLI_CONFIG_FILE"] = str(self.mirror)
         try:
-            done = subprocess.run(["bash", "-c", command], cwd=home / "main", env=environment, timeout=seconds, text=True,
-                                  stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+            done = subprocess.run(["bash", "-c", command], cwd=home / "main", env=environment, timeout=seconds,
+                                  text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         except subprocess.TimeoutExpired as error:
             return 124, f"no end after {seconds} s: {(error.stdout or b'').decode()}"
         return done.returncode, done.stdout
@@ -291,31 +297,28 @@ class Runner:
         printed = ""
         stages = example.stages()
         if not example.commands:
-            stages = stages[:max(last, 2) + 1]
+            stages = stages[:max(last, stages.index("weft plan") if "weft plan" in stages else 0) + 1]
         for command in stages:
             status, output = self.command(command, home, SECONDS_OF_SERVICE if example.is_remote else SECONDS)
             printed += f"$ {command}\n{output}"
             if entry.is_in(output):
                 return "the right example reports it", printed
-            if status != 0 and example.is_remote:
-                break
-            if status != 0 and "No value for required variable" in output:
+            # Variables that the example does not declare have no value.
+            if status != 0 and (example.is_remote or "No value for required variable" in output):
                 break
             if status != 0 and not example.commands:
                 return f"the right example fails in {command}", printed
         return None, printed
 
     def one(self, entry):
-        """What is wrong about the examples of an entry, as a list of a reason and the output."""
-        faults, start = [], time.monotonic()
+        """What is wrong about each example of an entry, or None, and what was printed."""
         if not entry.wrong or not entry.right:
-            return [("an example is missing", "", True)]
-        reason, last, printed = self.wrong(entry)
-        faults.append((reason, printed, reason is not None))
-        reason, printed = self.right(entry, last)
-        faults.append((reason, printed, reason is not None))
+            return [("an example is missing", "")]
+        start = time.monotonic()
+        fault, last, printed = self.wrong(entry)
+        results = [(fault, printed), self.right(entry, last)]
         entry.seconds = time.monotonic() - start
-        return faults
+        return results
 
 
 def extract(printed):
@@ -341,14 +344,14 @@ def main():
     with tempfile.TemporaryDirectory(prefix="explained-") as work:
         runner = Runner(options.bin, options.plugins, work)
         with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-            for entry, faults in zip(chosen, pool.map(runner.one, chosen)):
+            for entry, results in zip(chosen, pool.map(runner.one, chosen)):
                 if options.slow and entry.seconds > options.slow:
                     print(f"{entry.code} took {entry.seconds:.1f} s")
-                failed += any(is_fault for _, _, is_fault in faults)
-                for reason, printed, is_fault in faults:
-                    if is_fault:
-                        print(f"FAIL {entry.code}: {reason}")
-                    if printed and (is_fault or options.verbose):
+                failed += any(fault for fault, _ in results)
+                for fault, printed in results:
+                    if fault:
+                        print(f"FAIL {entry.code}: {fault}")
+                    if fault or options.verbose:
                         lines = printed.splitlines() if options.verbose else extract(printed)
                         print("".join(f"   | {line}\n" for line in lines), end="")
     print(f"{len(chosen) - failed} passed, {failed} failed, {len(left)} not run")
