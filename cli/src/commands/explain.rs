@@ -45,17 +45,14 @@ fn run(invocation: &Invocation<'_>) -> Exit {
     }
 }
 
-/// The explanation with its example, or with a wrong and a correct example.
+/// The explanation, with a wrong and a correct example.
 fn text(entry: &Explanation, style: &Style) -> String {
     let indented = |example: &str| -> String {
         example.lines().map(|line| format!("    {line}").trim_end().to_owned() + "\n").collect()
     };
     let title = style.bold(&format!("{}: {}", entry.code, entry.summary));
     let words = style.wrapped(&entry.text);
-    let examples = match entry.right.is_empty() {
-        true => indented(&entry.example),
-        false => format!("Wrong:\n\n{}\nRight:\n\n{}", indented(&entry.example), indented(&entry.right)),
-    };
+    let examples = format!("Wrong:\n\n{}\nRight:\n\n{}", indented(&entry.example), indented(&entry.right));
     format!("{title}\n\n{words}\n\n{}", examples.trim_end())
 }
 
