@@ -43,6 +43,7 @@ use crate::config::{Repetition, ResourceBlock};
 use crate::decode::decode;
 use crate::glue::{DesiredInstance, ExpansionKind, Failed, Managed, NamedObjects};
 use crate::reference::{Reference, Referent, references_of};
+use crate::selection::Selection;
 
 type PendingInstances = Shared<BoxFuture<'static, Result<Arc<Instances>, Failed>>>;
 
@@ -114,8 +115,10 @@ impl ModuleNode {
     /// Whether a resource is outside the selection and therefore read from state.
     fn is_left_out(&self, resource: &Resource) -> bool {
         let config = || ConfigResource { module: self.config.path.clone(), resource: resource.clone() };
-        let late = self.evaluation.late.load(Ordering::Relaxed);
-        late && self.evaluation.selected.as_ref().is_some_and(|selected| !selected.resources.contains(&config()))
+        // With targets, only late outputs refer to resources outside the selection.
+        let may_be = self.evaluation.late.load(Ordering::Relaxed)
+            || matches!(self.evaluation.brief.selection, Selection::AllBut(_));
+        may_be && self.evaluation.selected.as_ref().is_some_and(|selected| !selected.resources.contains(&config()))
     }
 
     /// Handles a resource whose instances are unknown. Validation still checks the rest of the block.

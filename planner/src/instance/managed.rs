@@ -112,13 +112,18 @@ impl Planner {
 
     /// Plans to write the refreshed or imported object to the state before the change of the object. A refreshed object
     /// is written with the options of its block, so the state has these options even if the change fails or never
-    /// starts. An imported object has no options yet. `record` is the new record of the instance.
+    /// starts. An object that no longer exists is removed from the state. An imported object has no options yet.
+    /// `record` is the new record of the instance.
     fn write_first(&self, desired: &DesiredInstance, record: &StateRecord) {
         let address = &desired.address;
         let found = self.found();
-        let Some(prior) = found.refreshed.get(address).filter(|prior| !prior.value.is_null()).cloned() else {
+        let Some(prior) = found.refreshed.get(address).cloned() else { return };
+        if prior.value.is_null() {
+            // The object was deleted outside of Weft. If its create fails or never starts, the state must not have it.
+            drop(found);
+            self.agenda().moves.entry(address.clone()).or_insert_with(|| (None, desired.provider.clone()));
             return;
-        };
+        }
         let imported = found.imported.contains_key(address);
         drop(found);
         if !imported {

@@ -60,7 +60,16 @@ impl KindOfPlan for Destroy {
 /// which would delete the object, too.
 fn heed_normal_plan(planner: &Planner, of: &Unwanted<'_>) -> Result<(), Problems> {
     let facts = &planner.facts;
+    // A configured resource that evaluation does not reach depends on an excluded object, so the normal plan does not
+    // reach it either.
+    let is_reached = || {
+        let evaluated = planner.evaluated();
+        !facts.is_configured(&of.address.config())
+            || evaluated.resources.contains_key(&of.address.all())
+            || evaluated.has_module(&of.address.module) == Some(false)
+    };
     if !facts.begins_with_found()
+        || !is_reached()
         || of.prior.value.is_null()
         || planner.left_alone(of.address, None, Some(of.prior)).is_some()
     {
