@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use weft_evaluator::config::reach::{configuring, needs, refreshed};
+use weft_evaluator::config::reach::{configuring, excluded_providers, needs, refreshed};
 use weft_evaluator::given_variables::GivenVariables;
 use weft_evaluator::relevant::{Changed, relevant_attributes};
 use weft_evaluator::selection::Selection;
@@ -174,7 +174,10 @@ async fn prepare(inputs: PlanInputs) -> Result<Arc<Planner>, Box<PlanOutcome>> {
             PlanKind::RefreshOnly => refreshed(&root, &options.selection),
             _ => BTreeSet::new(),
         },
-        going: partial.then(|| selecting::destroyed(&selecting::dependents(&state.state), &options.selection)),
+        going: partial.then(|| {
+            let excluded = excluded_providers(&root, &options.selection);
+            selecting::destroyed(&selecting::dependents(&state.state, &excluded), &options.selection)
+        }),
         root,
         declared,
         environment,

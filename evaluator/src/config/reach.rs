@@ -115,6 +115,14 @@ pub fn destroyed(root: &Arc<CompiledModule>, providers: &BTreeSet<ProviderConfig
     reach
 }
 
+/// The provider configurations that depend on excluded resources. Empty if the selection excludes nothing.
+pub fn excluded_providers(root: &Arc<CompiledModule>, selection: &Selection) -> BTreeSet<ProviderConfig> {
+    match selection {
+        Selection::All | Selection::Only(_) => BTreeSet::new(),
+        Selection::AllBut(addresses) => StaticGraph::new(root).excluded_providers(root, addresses),
+    }
+}
+
 /// The resources that provider configurations depend on.
 pub fn configuring(root: &Arc<CompiledModule>) -> BTreeSet<ConfigResource> {
     let graph = StaticGraph::new(root);

@@ -253,31 +253,15 @@ impl StaticGraph {
             }
             _ => None,
         };
-        let mut back: Vec<Vec<usize>> = vec![Vec::new(); self.all.len()];
-        for (node, next) in self.all.iter().enumerate() {
-            next.iter().for_each(|to| back[*to].push(node));
-        }
-        let touching = |addresses: &[SelectedAddress], whole: bool| -> Vec<usize> {
-            let wanted =
-                |config: &ConfigResource| addresses.iter().any(|a| a.touches(config) && (a.is_whole() || !whole));
-            (0..self.nodes.len()).filter(|i| config(&self.nodes[*i]).as_ref().is_some_and(wanted)).collect()
-        };
+        let back = self.back();
         let resources: BTreeSet<usize> = match selection {
             Selection::All => return None,
             Selection::Only(addresses) => {
-                let starts = touching(addresses, false).into_iter().chain(self.providers(root, wanted));
+                let starts = self.touching(addresses, false).into_iter().chain(self.providers(root, wanted));
                 self.reached(starts.collect(), &self.all)
             }
             Selection::AllBut(addresses) => {
-                let whole = touching(addresses, true);
-                // `whole` is sorted, because the nodes are visited in order.
-                let is_whole = |index: &usize| whole.binary_search(index).is_ok();
-                let partly = touching(addresses, false).into_iter().filter(|index| !is_whole(index));
-                // A resource that depends on a partly excluded resource is wholly excluded, even if both are in the
-                // same module.
-                let dependents: Vec<usize> = partly.flat_map(|index| back[index].iter().copied()).collect();
-                let mut away = self.reached(whole, &back);
-                away.extend(self.reached(dependents, &back));
+                let away = self.excluded(addresses, &back);
                 (0..self.nodes.len()).filter(|i| !away.contains(i)).collect()
             }
         };
@@ -310,6 +294,52 @@ impl StaticGraph {
             providers: wanted.iter().map(|provider| provider.module.clone()).collect(),
             protected: BTreeSet::new(),
         })
+    }
+
+    /// The nodes that depend on each node directly.
+    fn back(&self) -> Vec<Vec<usize>> {
+        let mut back: Vec<Vec<usize>> = vec![Vec::new(); self.all.len()];
+        for (node, next) in self.all.iter().enumerate() {
+            next.iter().for_each(|to| back[*to].push(node));
+        }
+        back
+    }
+
+    /// The resources that one of the addresses touches, in ascending order. With `whole`, only addresses of whole
+    /// resources and modules count.
+    fn touching(&self, addresses: &[SelectedAddress], whole: bool) -> Vec<usize> {
+        let wanted = |config: &ConfigResource| addresses.iter().any(|a| a.touches(config) && (a.is_whole() || !whole));
+        (0..self.nodes.len()).filter(|i| self.nodes[*i].resource().as_ref().is_some_and(wanted)).collect()
+    }
+
+    /// The nodes that an exclusion leaves out. `back` contains the direct dependents of each node.
+    fn excluded(&self, addresses: &[SelectedAddress], back: &[Vec<usize>]) -> BTreeSet<usize> {
+        let whole = self.touching(addresses, true);
+        let partly = self.touching(addresses, false).into_iter().filter(|index| whole.binary_search(index).is_err());
+        // A resource that depends on a partly excluded resource is wholly excluded, even if both are in the same
+        // module.
+        let dependents: Vec<usize> = partly.flat_map(|index| back[index].iter().copied()).collect();
+        let mut away = self.reached(whole, back);
+        away.extend(self.reached(dependents, back));
+        away
+    }
+
+    /// The provider configurations that an exclusion leaves out: those that depend on excluded resources.
+    pub(super) fn excluded_providers(
+        &self,
+        root: &Arc<CompiledModule>,
+        addresses: &[SelectedAddress],
+    ) -> BTreeSet<ProviderConfig> {
+        let modules = root.all();
+        let found = self.excluded(addresses, &self.back()).into_iter().filter_map(|index| match &self.nodes[index] {
+            Node::Provider(path, name, alias) => {
+                let module = modules.iter().find(|module| module.path == *path)?;
+                let source = module.provider_source(name);
+                Some(ProviderConfig { module: path.clone(), source, alias: alias.clone() })
+            }
+            _ => None,
+        });
+        found.collect()
     }
 
     /// The parts that the provider configurations in `wanted` need.

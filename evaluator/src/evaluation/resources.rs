@@ -388,16 +388,16 @@ impl ModuleNode {
         let block = &common.block;
         let evaluation = &self.evaluation;
         let idle = block.resource.mode == ResourceMode::Managed && !evaluation.purpose().evaluates_arguments();
-        let (config, triggers) = match idle {
+        let (config, (triggers, triggering)) = match idle {
             true => {
                 self.block_scope(block, repeated).await?;
-                (Value::null(common.schema.block.implied_type()), Vec::new())
+                (Value::null(common.schema.block.implied_type()), (Vec::new(), None))
             }
             false => (self.arguments(common, address, repeated).await?, self.triggers(block, repeated).await?),
         };
         let config_address = address.config();
         let config_text = config_address.to_string();
-        let mut waits = waits;
+        let mut waits = Origin::join(waits.as_ref(), triggering.as_ref());
         if common.rules.is_provisioned && !idle && evaluation.purpose().plans_provisioners() {
             // The provisioners run right after the object changes, so the values that they refer to must be available
             // before the change.

@@ -8,7 +8,9 @@ use weft_evaluator::Declared;
 use weft_evaluator::glue::{Expansion, ExpansionKind};
 use weft_evaluator::selection::Selection;
 use weft_expressions::resource_rules::all_null;
-use weft_graph_format::address::{AbsResource, ConfigResource, InstanceKey, Module, ModuleInstance, ResourceInstance};
+use weft_graph_format::address::{
+    AbsResource, ConfigResource, InstanceKey, Module, ModuleInstance, ProviderConfig, ResourceInstance,
+};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::formula::Formula;
 use weft_graph_format::schema::Schema;
@@ -22,14 +24,19 @@ use crate::prior_state::{Names, PriorState};
 pub(crate) struct Dependent {
     pub(crate) address: ResourceInstance,
     pub(crate) needs: Vec<Arc<ConfigResource>>,
+    /// Whether the provider of the object is excluded.
+    pub(crate) lacks_provider: bool,
 }
 
-/// The objects of a state. Dependencies on data sources count, too.
-pub(crate) fn dependents(state: &PriorState) -> Vec<Dependent> {
+/// The objects of a state. Dependencies on data sources count, too. `excluded` are the provider configurations that the
+/// selection excludes.
+pub(crate) fn dependents(state: &PriorState, excluded: &BTreeSet<ProviderConfig>) -> Vec<Dependent> {
     let mut names = Names::default();
     let found = state.iter().map(|(address, stored)| Dependent {
         address: address.clone(),
         needs: stored.instance.record.dependencies().into_iter().filter_map(|text| names.resource(text)).collect(),
+        lacks_provider: !excluded.is_empty()
+            && stored.provider().is_ok_and(|provider| excluded.contains(&provider.config())),
     });
     found.collect()
 }
@@ -37,13 +44,14 @@ pub(crate) fn dependents(state: &PriorState) -> Vec<Dependent> {
 /// The objects that a destroy plan covers.
 ///
 /// Dependents of a destroyed object are destroyed, too. Dependencies of an excluded object stay. Both rules use the
-/// dependencies in the state.
+/// dependencies in the state. An object whose provider is excluded counts as excluded.
 pub(crate) fn destroyed(objects: &[Dependent], selection: &Selection) -> BTreeSet<ResourceInstance> {
     let mut graph = Linked::of(objects);
     let keeps = matches!(selection, Selection::AllBut(_));
     let mut found = vec![false; objects.len()];
-    let mut pending: Vec<usize> =
-        (0..objects.len()).filter(|index| selection.covers(&objects[*index].address) != keeps).collect();
+    let mut pending: Vec<usize> = (0..objects.len())
+        .filter(|index| objects[*index].lacks_provider || selection.covers(&objects[*index].address) != keeps)
+        .collect();
     while let Some(index) = pending.pop() {
         if !std::mem::replace(&mut found[index], true) {
             pending.extend(if keeps { graph.needed_by(index) } else { graph.depending_on(index) });
@@ -168,6 +176,7 @@ mod tests {
             .map(|(address, needs)| Dependent {
                 address: address.parse().unwrap(),
                 needs: needs.iter().filter_map(|text| names.resource(text)).collect(),
+                lacks_provider: false,
             })
             .collect()
     }
@@ -214,6 +223,7 @@ mod tests {
                 let object = |name: &str, needs: &[&str], names: &mut Names| Dependent {
                     address: format!("a.{name}[{index}]").parse().unwrap(),
                     needs: needs.iter().filter_map(|text| names.resource(text)).collect(),
+                    lacks_provider: false,
                 };
                 list.push(object("x", &[], &mut names));
                 list.push(object("y", &["a.x"], &mut names));

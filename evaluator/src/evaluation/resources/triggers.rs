@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use smol_str::SmolStr;
 use weft_graph_format::address::InstanceKey;
+use weft_graph_format::origin::Origin;
 use weft_graph_format::path::{Path, ValueStep};
 use weft_graph_format::value::Value;
 use weft_syntax::Expression;
@@ -16,20 +17,25 @@ use crate::problems::invalid_trigger;
 use crate::reference::{Referent, resolve, value_step};
 
 impl ModuleNode {
-    /// The targets of `replace_triggered_by` for this instance.
+    /// The targets of `replace_triggered_by` for this instance, and their origins. The instance changes only after its
+    /// targets, as with `depends_on`.
     pub(super) async fn triggers(
         self: &Arc<Self>,
         block: &ResourceBlock,
         repeated: &RepetitionData,
-    ) -> Result<Vec<Trigger>, Failed> {
-        let mut found = Vec::new();
+    ) -> Result<(Vec<Trigger>, Option<Origin>), Failed> {
+        let (mut found, mut origins) = (Vec::new(), Vec::new());
         for expression in &block.lifecycle.replace_triggered_by {
             match self.trigger(expression, repeated).await? {
                 // A trigger of the block's own resource has no effect.
                 Some(trigger) if trigger.resource.resource == block.resource => {}
                 Some(trigger) => {
                     // The target must be planned before this instance.
-                    self.resource(&trigger.resource.resource).await?;
+                    let whole = &self.resource(&trigger.resource.resource).await?.whole;
+                    origins.extend(match &trigger.key {
+                        Some(key) => instance_of(whole, key).and_then(|instance| instance.deep_origin()),
+                        None => whole.deep_origin(),
+                    });
                     found.push(trigger);
                 }
                 // Undeclared names and wrong forms are reported when references are checked.
@@ -40,7 +46,7 @@ impl ModuleNode {
                 }
             }
         }
-        Ok(found)
+        Ok((found, Origin::union(origins)))
     }
 
     async fn trigger(
@@ -71,6 +77,15 @@ impl ModuleNode {
         let path = Path(steps.split_off(usize::from(key.is_some())));
         Ok(Some(Trigger { resource: self.absolute(resource), key, path }))
     }
+}
+
+/// An instance in the value of a resource with `count` or `for_each`.
+fn instance_of(whole: &Value, key: &InstanceKey) -> Option<Value> {
+    whole.step(&match key {
+        InstanceKey::None => return None,
+        InstanceKey::Int(index) => ValueStep::Index(u64::try_from(*index).ok()?),
+        InstanceKey::String(text) => ValueStep::Key(text.clone()),
+    })
 }
 
 fn step_of(key: &Value) -> Option<ValueStep> {
