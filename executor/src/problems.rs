@@ -422,7 +422,7 @@ pub(crate) fn remote_exec_failed(detail: &dyn Display) -> Diagnostic {
 /// The script of a `remote-exec` provisioner was not uploaded.
 #[cfg(feature = "ssh")]
 pub(crate) fn script_not_uploaded(error: &dyn Display) -> Diagnostic {
-    remote_exec_failed(&format_args!("Failed to upload script: {error}"))
+    remote_exec_failed(&reasons::script_not_uploaded(error))
 }
 
 /// A script of a `remote-exec` provisioner failed. If its output must not be shown, `hidden` says on which values the
@@ -438,7 +438,7 @@ pub(crate) fn script_failed(path: &str, error: &dyn Display, hidden: Option<&str
 /// The upload of a `file` provisioner began and failed.
 #[cfg(feature = "ssh")]
 pub(crate) fn upload_refused(error: &dyn Display) -> Diagnostic {
-    upload_failed(&format_args!("Upload failed: {error}"))
+    upload_failed(&reasons::upload_failed(error))
 }
 
 /// A `file` provisioner failed.

@@ -1,6 +1,9 @@
 //! Reasons that are parts of reports: why a call was not made, why an outcome is unknown, and why an object or a
 //! function cannot be found.
 
+#[cfg(feature = "ssh")]
+use std::fmt::Display;
+
 use weft_graph_format::codec::EncodeError;
 use weft_protocol::FrameError;
 use weft_providers::CallError;
@@ -164,6 +167,18 @@ pub(crate) fn lost_during_script(path: &str, reason: &str) -> String {
 #[cfg(feature = "ssh")]
 pub(crate) fn lost_during_upload(destination: &str, reason: &str) -> String {
     format!("the connection was lost during the upload to {destination}: {reason}")
+}
+
+/// A script was not uploaded.
+#[cfg(feature = "ssh")]
+pub(crate) fn script_not_uploaded(error: &dyn Display) -> String {
+    format!("Failed to upload script: {error}")
+}
+
+/// An upload began and failed.
+#[cfg(feature = "ssh")]
+pub(crate) fn upload_failed(error: &dyn Display) -> String {
+    format!("Upload failed: {error}")
 }
 
 /// The provider of an ephemeral object is missing.
