@@ -2,6 +2,7 @@
 
 mod credentials;
 pub(crate) mod kms;
+mod problems;
 mod refusals;
 mod requests;
 mod settings;

@@ -2,6 +2,7 @@
 //!
 //! Not supported, unlike in OpenBao's own client: SRV records, Unix sockets and rate limits.
 
+mod problems;
 mod settings;
 
 use std::fmt;

@@ -1,11 +1,28 @@
 //! Constructors of the diagnostics of settings.
 
+use std::fmt::Display;
+
 use serde_json::Value as Json;
 use weft_graph_format::diagnostic::{Cause, Diagnostic};
 
 /// The settings of a key provider are not valid.
-pub fn key_data(problem: impl Into<String>) -> Diagnostic {
-    Diagnostic::error("Unable to build encryption key data", problem).cause(Cause::KeyProvider)
+pub fn key_data(problem: &dyn Display) -> Diagnostic {
+    Diagnostic::error("Unable to build encryption key data", problem.to_string()).cause(Cause::KeyProvider)
+}
+
+/// A setting of a key provider is empty.
+pub fn key_setting_empty(name: &str) -> Diagnostic {
+    key_data(&format_args!("{name} is empty"))
+}
+
+/// The length of a key is not allowed.
+pub fn key_length(length: u64, longest: u64) -> Diagnostic {
+    key_data(&format_args!("key_length is {length}, but must be from 1 to {longest}"))
+}
+
+/// The settings of a key provider lack something that is not reported elsewhere.
+pub fn key_settings_incomplete() -> Diagnostic {
+    key_data(&"the settings are incomplete")
 }
 
 /// This build does not support this type of backend.
@@ -70,7 +87,7 @@ pub fn customer_key(name: &str, length: usize) -> Diagnostic {
 }
 
 /// Credentials cannot be read.
-pub fn credentials(error: &str) -> Diagnostic {
+pub fn credentials(error: &dyn Display) -> Diagnostic {
     Diagnostic::error("Error loading credentials", format!("{error}."))
 }
 
@@ -80,7 +97,7 @@ pub fn not_a_web_address(name: &str) -> Diagnostic {
 }
 
 /// A URL cannot be parsed.
-pub fn invalid_address(name: &str, error: &dyn std::fmt::Display) -> Diagnostic {
+pub fn invalid_address(name: &str, error: &dyn Display) -> Diagnostic {
     Diagnostic::error(format!("failed to parse {name} URL: {error}"), "")
 }
 
@@ -114,12 +131,12 @@ pub fn two_authorizations() -> Diagnostic {
 }
 
 /// A certificate or key cannot be read, or the HTTP client cannot be made for another reason.
-pub fn no_client(error: &str) -> Diagnostic {
+pub fn no_client(error: &dyn Display) -> Diagnostic {
     Diagnostic::error("Invalid settings of secure connections", format!("{error}."))
 }
 
 /// A connection string of PostgreSQL cannot be read.
-pub fn connection_string(error: &str) -> Diagnostic {
+pub fn connection_string(error: &dyn Display) -> Diagnostic {
     Diagnostic::error(
         "Invalid connection string",
         format!(

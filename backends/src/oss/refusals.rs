@@ -10,7 +10,7 @@ pub(super) fn no_keys(place: String) -> BackendError {
 }
 
 /// The metadata service returned no keys of the role.
-pub(super) fn no_machine_keys(place: String, role: &str, error: &str) -> BackendError {
+pub(super) fn no_machine_keys(place: String, role: &str, error: &dyn std::fmt::Display) -> BackendError {
     BackendError::Credentials { place, error: format!("the metadata service has no keys of the role {role}: {error}") }
 }
 

@@ -135,8 +135,8 @@ impl PgSettings {
     }
 
     /// A connection attempt is impossible, for example because a file cannot be read.
-    pub(super) fn setup(&self, doing: &'static str, error: String) -> BackendError {
-        BackendError::Refused { place: self.place(), doing, error, advice: String::new() }
+    pub(super) fn setup(&self, doing: &'static str, error: &dyn std::fmt::Display) -> BackendError {
+        BackendError::Refused { place: self.place(), doing, error: error.to_string(), advice: String::new() }
     }
 
     /// The session with the lock has ended.

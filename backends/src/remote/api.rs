@@ -9,7 +9,7 @@ use weft_state::remote::BackendError;
 use weft_state::tfstate::WRITER_VERSION;
 
 use super::hosted::Flavour;
-use crate::client::{ClientSettings, client};
+use crate::client::{ClientProblem, ClientSettings, client};
 use crate::exchange::{Call, Constant, HttpReply, HttpService};
 use crate::retry::RequestRetries;
 
@@ -44,8 +44,8 @@ impl Api {
     /// A client for the service at this URL.
     ///
     /// # Errors
-    /// Returns a message if the certificates of the system cannot be used.
-    pub(super) fn new(base: Url, token: &str, place: &str, flavour: Flavour) -> Result<Api, String> {
+    /// Returns an error if the certificates of the system cannot be used.
+    pub(super) fn new(base: Url, token: &str, place: &str, flavour: Flavour) -> Result<Api, ClientProblem> {
         let http = client(&ClientSettings { redirects: true, ..ClientSettings::default() })?;
         let service = |headers: Vec<(String, String)>| HttpService {
             http: http.clone(),

@@ -114,7 +114,8 @@ pub(super) fn ignores_condition(place: String, header: &str) -> BackendError {
 }
 
 /// No credentials were found.
-pub(super) fn no_credentials(place: String, tried: &[String]) -> BackendError {
+pub(super) fn no_credentials<T: ToString>(place: String, tried: &[T]) -> BackendError {
+    let tried: Vec<String> = tried.iter().map(ToString::to_string).collect();
     BackendError::Credentials { place, error: tried.join("; ") }
 }
 
