@@ -25,6 +25,16 @@ pub fn key_settings_incomplete() -> Diagnostic {
     key_data(&"the settings are incomplete")
 }
 
+/// The message about a state that another process has locked.
+pub fn locked_by(who: &str) -> String {
+    format!("the state is locked by {who}")
+}
+
+/// The message about a state whose lock has no holder.
+pub fn locked_without_holder() -> String {
+    "the state is locked, but the lock does not name its holder".to_owned()
+}
+
 /// This build does not support this type of backend.
 pub fn not_here(kind: &str) -> Diagnostic {
     let detail = format!("This build of Weft does not have the backend {kind:?}. Use another backend.");

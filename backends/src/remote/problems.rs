@@ -3,6 +3,7 @@
 use weft_graph_format::diagnostic::{Diagnostic, Severity};
 
 use super::hosted::{Flavour, HostedSettings};
+use super::refusals::HostedRefusal;
 use crate::hosts::NoService;
 
 /// The backend `remote` has no organization.
@@ -81,11 +82,11 @@ pub(super) fn no_token(host: &str) -> Diagnostic {
 }
 
 /// The organization cannot be read.
-pub(super) fn organization_unreadable(settings: &HostedSettings, error: &str) -> Diagnostic {
+pub(super) fn organization_unreadable(settings: &HostedSettings, refusal: &HostedRefusal) -> Diagnostic {
     let HostedSettings { organization, host, .. } = settings;
     let advice = "Check the names of organization and host, and whether the token is valid";
-    let detail = match error {
-        "resource not found" => format!("Organization \"{organization}\" at host {host} not found. {advice}."),
+    let detail = match refusal {
+        HostedRefusal::NotFound => format!("Organization \"{organization}\" at host {host} not found. {advice}."),
         error => format!("The settings of the organization cannot be read: {error}. {advice}."),
     };
     Diagnostic::error(format!("Failed to read organization \"{organization}\" at host {host}"), detail)

@@ -1,9 +1,10 @@
 //! Requests that the service refused, and responses that do not have the expected form.
 
-use crate::exchange::HttpReply;
 use reqwest::StatusCode;
 use serde_json::Value as Json;
 use weft_state::remote::BackendError;
+
+use crate::exchange::HttpReply;
 
 /// Why the service refused a request.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -66,6 +67,11 @@ impl HostedRefusal {
             advice: self.advice().to_owned(),
         }
     }
+}
+
+/// The workspace is locked. The service does not name the holder.
+pub(super) fn locked(id: &str) -> String {
+    format!("workspace already locked (lock ID: \"{id}\")")
 }
 
 /// What is wrong with a response.

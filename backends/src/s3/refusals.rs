@@ -119,6 +119,11 @@ pub(super) fn no_credentials<T: ToString>(place: String, tried: &[T]) -> Backend
     BackendError::Credentials { place, error: tried.join("; ") }
 }
 
+/// The reason for giving back the lock in the bucket: another process has the lock in the table.
+pub(super) fn table_locked(who: &str) -> String {
+    format!("the lock in the DynamoDB table is held by {who:?}")
+}
+
 fn arn(role: &Map<String, Json>) -> &str {
     role.get("role_arn").and_then(Json::as_str).unwrap_or_default()
 }
