@@ -5,6 +5,7 @@ use std::path::Path;
 
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_providers::platform::Platform;
+use weft_registry::cli_config::MirrorUrlProblem;
 
 /// The text of `-platform` is not a platform.
 pub fn invalid_platform(text: &str) -> Diagnostic {
@@ -50,8 +51,8 @@ pub fn schemas_without_json() -> Diagnostic {
 }
 
 /// The URL of `-net-mirror` is not valid.
-pub fn invalid_mirror(detail: String) -> Diagnostic {
-    Diagnostic::error("Invalid installation method options", detail)
+pub fn invalid_mirror(problem: MirrorUrlProblem) -> Diagnostic {
+    Diagnostic::error("Invalid installation method options", problem.to_string())
 }
 
 /// The template of `-oci-mirror` is not valid.
