@@ -4,6 +4,7 @@ use std::fmt::Display;
 
 use serde_json::Value as Json;
 use weft_graph_format::diagnostic::{Cause, Diagnostic};
+use weft_graph_format::types::Type;
 
 /// The settings of a key provider are not valid.
 pub fn key_data(problem: &dyn Display) -> Diagnostic {
@@ -41,8 +42,38 @@ pub fn not_here(kind: &str) -> Diagnostic {
     Diagnostic::error("Backend not supported yet", detail)
 }
 
+/// Why the address of a state in a backend cannot be used. The messages contain no values of the address.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AddressProblem {
+    /// The text is not a URL.
+    #[error("{0}")]
+    Url(#[from] url::ParseError),
+    /// The host sets this argument.
+    #[error("the host is missing: it sets the argument {0:?}")]
+    NoHost(&'static str),
+    /// The path sets this argument.
+    #[error("the path is missing: it sets the argument {0:?}")]
+    NoPath(&'static str),
+    /// The value of a parameter has another type.
+    #[error("the value of {name:?} must be {ty}")]
+    Type {
+        /// The name of the parameter.
+        name: String,
+        /// The type of the argument.
+        ty: Type,
+    },
+    /// The backend does not have an argument with the name of a parameter.
+    #[error("the backend {backend:?} has no argument {name:?}")]
+    UnknownArgument {
+        /// The type of the backend.
+        backend: &'static str,
+        /// The name of the parameter.
+        name: String,
+    },
+}
+
 /// An address of a state in a backend cannot be used.
-pub fn store_address(scheme: &str, why: &str) -> Diagnostic {
+pub fn store_address(scheme: &str, why: &AddressProblem) -> Diagnostic {
     Diagnostic::error("Invalid store address", format!("{scheme}://...: {why}."))
 }
 

@@ -108,3 +108,13 @@ pub(super) enum ConsulDamage {
 pub(super) fn damaged(place: String, doing: &'static str, damage: &ConsulDamage) -> BackendError {
     BackendError::Damaged { place, doing, error: damage.to_string() }
 }
+
+/// The message about a lock that Consul withholds for a short time.
+pub(super) fn lock_delayed() -> String {
+    "the session of the previous holder has just ended, and Consul does not allow a new lock yet".to_owned()
+}
+
+/// The message about a lock that another session has.
+pub(super) fn locked_by_session(session: &str) -> String {
+    format!("the session {session} holds the lock")
+}

@@ -1,4 +1,5 @@
-//! Problems of the settings and of the files and plugins that they name. Most messages are those of Kubernetes' library.
+//! Problems of the settings, and of the files and plugins that they name. Most messages are those of Kubernetes'
+//! library.
 
 use std::path::PathBuf;
 use std::process::ExitStatus;
@@ -89,7 +90,7 @@ pub(super) enum PluginProblem {
     #[error("exec plugin cannot support interactive mode: standard input is not a terminal")]
     NoTerminal,
     /// The program did not run to its end.
-    #[error("getting credentials: exec: {failure}{}", hint.as_ref().map(|hint| format!(". {hint}")).unwrap_or_default())]
+    #[error("getting credentials: exec: {failure}{}", after(hint.as_deref()))]
     Failed { failure: PluginFailure, hint: Option<String> },
     #[error("decoding stdout: it is not JSON")]
     NotJson,
@@ -101,6 +102,11 @@ pub(super) enum PluginProblem {
     NoCredentials,
     #[error("exec plugin returned only certificate or key, not both")]
     HalfIdentity,
+}
+
+/// The hint of a plugin after the message.
+fn after(hint: Option<&str>) -> String {
+    hint.map(|hint| format!(". {hint}")).unwrap_or_default()
 }
 
 /// How the program of a credential plugin failed.

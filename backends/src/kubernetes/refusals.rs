@@ -48,6 +48,11 @@ pub(super) fn invalid_name(name: &str, limit: usize) -> BackendError {
     }
 }
 
+/// The message about a lock that has a holder.
+pub(super) fn already_locked() -> String {
+    "the state is already locked by another tofu client".to_owned()
+}
+
 /// The lock cannot be released, because it has no holder.
 pub(super) fn not_locked(place: String) -> BackendError {
     let error = "state is already unlocked".to_owned();

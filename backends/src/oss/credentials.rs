@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use serde_json::Value as Json;
 use weft_state::remote::BackendError;
 
-use super::refusals;
+use super::refusals::{self, OssDamage};
 use super::rpc::AlibabaApi;
 use super::settings::Access;
 use crate::exchange::RETRY;
@@ -109,11 +109,8 @@ impl CredentialSource for AlibabaRoleKeys {
             ("DurationSeconds", &seconds),
         ];
         parameters.extend(role.policy.as_deref().map(|policy| ("Policy", policy)));
-        let advice = format!("Check that the caller may assume the role {}, and that the role trusts it", role.arn);
-        let answer = api.ask(DOING, &parameters, &advice).await?;
-        answer.get("Credentials").and_then(keys_of).ok_or_else(|| {
-            let error = "the response has no keys".to_owned();
-            BackendError::Damaged { place: api.place.clone(), doing: DOING, error }
-        })
+        let answer = api.ask(DOING, &parameters, &refusals::role_advice(&role.arn)).await?;
+        let keys = answer.get("Credentials").and_then(keys_of);
+        keys.ok_or_else(|| refusals::damaged(api.place.clone(), DOING, &OssDamage::NoKeys))
     }
 }

@@ -202,6 +202,27 @@ pub(super) fn session(pid: i32, [application, user, address, start]: [Option<Str
     text
 }
 
+/// The lock that another session has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum HeldLock {
+    /// The lock for the creation of workspaces. The workspace does not exist.
+    Creation,
+    /// The lock for the creation of workspaces. The workspace exists.
+    CreationAgain,
+    /// The lock of the workspace.
+    Workspace,
+}
+
+/// The message about a lock that another session has.
+pub(super) fn locked(what: HeldLock, workspace: &str) -> String {
+    let words = match what {
+        HeldLock::Creation => "Already locked for workspace creation",
+        HeldLock::CreationAgain => "Cannot lock workspace; already locked for workspace creation",
+        HeldLock::Workspace => "Workspace is already locked",
+    };
+    format!("{words}: {workspace}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

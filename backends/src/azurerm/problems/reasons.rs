@@ -238,8 +238,8 @@ pub(in super::super) enum VaultProblem {
     #[error("vault_uri cannot be read: {0}")]
     Address(#[from] url::ParseError),
     #[error(
-        "{0:?} is not the name of a key vault: it must have 3 to 24 letters, digits or hyphens, begin with a letter, and \
-         not end with a hyphen"
+        "{0:?} is not the name of a key vault: it must have 3 to 24 letters, digits or hyphens, begin with a letter, \
+         and not end with a hyphen"
     )]
     VaultName(String),
     #[error("{0:?} is not the name of a key vault: two hyphens cannot follow each other")]
