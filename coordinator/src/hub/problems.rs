@@ -8,8 +8,8 @@ use weft_protocol::PROTOCOL;
 pub(super) enum WorkerRefusal {
     /// The worker uses a version of the protocol that does not work with the version of the coordinator.
     #[error(
-        "the worker uses protocol version {theirs}, but the coordinator uses version {PROTOCOL}: update the program with \
-         the older version"
+        "the worker uses protocol version {theirs}, but the coordinator uses version {PROTOCOL}: update the program \
+         with the older version"
     )]
     Version {
         /// The version of the worker.
@@ -20,8 +20,8 @@ pub(super) enum WorkerRefusal {
     Name,
     /// The caller may not offer itself to every run.
     #[error(
-        "{0} does not have the role worker, so this process may only carry out operations that must run on the machine of \
-         its user"
+        "{0} does not have the role worker, so this process may only carry out operations that must run on the machine \
+         of its user"
     )]
     Role(Peer),
     /// The name belongs to another caller.

@@ -58,7 +58,9 @@ pub enum EntryProblem {
         value: String,
     },
     /// A rate is too low, too high, or not a number.
-    #[error("has the rate {rate}. A rate is a number of calls per second from {} to {}", .allowed.start(), .allowed.end())]
+    #[error(
+        "has the rate {rate}. A rate is a number of calls per second from {} to {}", .allowed.start(), .allowed.end()
+    )]
     Rate {
         /// The rate.
         rate: f64,

@@ -210,8 +210,8 @@ mod tests {
         );
         assert_eq!(
             reason(true, &[".a", ".b", ".c", ".d", ".e", ".f"]),
-            "an object with the id b exists; it did not exist before the operation, and differs from the plan in a, b, c, \
-             d, e and more"
+            "an object with the id b exists; it did not exist before the operation, and differs from the plan in a, b, \
+             c, d, e and more"
         );
     }
 }
