@@ -91,8 +91,8 @@ pub fn provider_not_required(name: &str) -> Diagnostic {
 }
 
 /// The index of a mirror cannot be updated.
-pub fn index_not_updated(detail: String) -> Diagnostic {
-    Diagnostic::error("Failed to update the mirror's index", detail)
+pub fn index_not_updated(problem: &dyn Display) -> Diagnostic {
+    Diagnostic::error("Failed to update the mirror's index", format!("{problem}."))
 }
 
 /// A provider that is to be mirrored is not available.
