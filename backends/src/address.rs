@@ -11,7 +11,7 @@ use weft_graph_format::types::Type;
 
 use crate::arguments::BackendSettings;
 use crate::catalog;
-use crate::problems;
+use crate::problems::{self, AddressProblem};
 
 /// A scheme of addresses.
 struct Scheme {
@@ -54,24 +54,21 @@ impl BackendAddress {
     pub fn parse(address: &str) -> Result<Option<BackendAddress>, Diagnostic> {
         let scheme = address.split_once("://").map(|(scheme, _)| scheme);
         let Some(scheme) = SCHEMES.iter().find(|known| Some(known.name) == scheme) else { return Ok(None) };
-        let invalid = |why: &str| problems::store_address(scheme.name, why);
+        let invalid = |why: AddressProblem| problems::store_address(scheme.name, &why);
         let Some(schema) = catalog::schema(scheme.kind) else { return Err(problems::not_here(scheme.kind)) };
         let Type::Object(arguments) = schema.implied_type() else { return Ok(None) };
-        let url = Url::parse(address).map_err(|error| invalid(&error.to_string()))?;
+        let url = Url::parse(address).map_err(|error| invalid(error.into()))?;
         let mut settings = BackendSettings::new();
         if let Some(argument) = scheme.host {
             let host = url.host_str().filter(|host| !host.is_empty());
-            let host =
-                host.ok_or_else(|| invalid(&format!("the host is missing: it sets the argument {argument:?}")))?;
+            let host = host.ok_or_else(|| invalid(AddressProblem::NoHost(argument)))?;
             settings.insert(argument.to_owned(), host.into());
         }
         if let Some((argument, required)) = scheme.path {
             let path = percent_encoding::percent_decode_str(url.path().trim_matches('/')).decode_utf8_lossy();
             match (path.is_empty(), required) {
                 (false, _) => drop(settings.insert(argument.to_owned(), path.into())),
-                (true, true) => {
-                    return Err(invalid(&format!("the path is missing: it sets the argument {argument:?}")));
-                }
+                (true, true) => return Err(invalid(AddressProblem::NoPath(argument))),
                 (true, false) => {}
             }
         }
@@ -81,9 +78,12 @@ impl BackendAddress {
                 name.split_once('.').map_or((&*name, None), |(argument, part)| (argument, Some(part)));
             match arguments.attributes.get(argument) {
                 Some(ty) => add(settings.entry(argument).or_insert(Json::Null), ty, part, &value)
-                    .ok_or_else(|| invalid(&format!("the value of {name:?} must be {ty}")))?,
+                    .ok_or_else(|| invalid(AddressProblem::Type { name: name.to_string(), ty: ty.clone() }))?,
                 None if scheme.whole.is_some() => foreign.push((name.into_owned(), value.into_owned())),
-                None => return Err(invalid(&format!("the backend {:?} has no argument {name:?}", scheme.kind))),
+                None => {
+                    let name = name.into_owned();
+                    return Err(invalid(AddressProblem::UnknownArgument { backend: scheme.kind, name }));
+                }
             }
         }
         if let Some(argument) = scheme.whole {

@@ -1,5 +1,6 @@
 //! HTTP clients for backends.
 
+use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,11 +8,11 @@ use std::time::Duration;
 use crate::arguments::Environment;
 use reqwest::redirect::Policy;
 use reqwest::{NoProxy, Proxy};
-use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::client::{VerifierBuilderError, WebPkiServerVerifier};
 use rustls::crypto::{CryptoProvider, aws_lc_rs, verify_tls12_signature, verify_tls13_signature};
-use rustls::pki_types::pem::PemObject as _;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
+use rustls::pki_types::pem::{self, PemObject as _};
+use rustls::pki_types::{CertificateDer, InvalidDnsNameError, PrivateKeyDer, ServerName, UnixTime};
 use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
 
 /// The time limit for connecting.
@@ -84,11 +85,66 @@ pub enum Check {
     Nothing,
 }
 
+/// Why no connection can be made with some settings. The messages contain no secrets.
+#[derive(Debug, thiserror::Error)]
+pub enum ClientProblem {
+    /// The settings of TLS contradict each other.
+    #[error("{0}")]
+    Tls(#[source] rustls::Error),
+    /// The certificates of the authority cannot be used.
+    #[error("{0}")]
+    Authority(#[source] VerifierBuilderError),
+    /// The expected name of the server is not a name of a host.
+    #[error("the name of the server: {0}")]
+    ServerName(#[source] InvalidDnsNameError),
+    /// A certificate is damaged.
+    #[error("{whose} cannot be read: {error}")]
+    Certificate {
+        /// The owner of the certificate.
+        whose: CertificateOwner,
+        /// What is wrong.
+        error: pem::Error,
+    },
+    /// A text has no certificate.
+    #[error("{0} is not in PEM form")]
+    NotPem(CertificateOwner),
+    /// The key of the client is damaged.
+    #[error("the private key of the client cannot be read: {0}")]
+    Key(#[source] pem::Error),
+    /// The key of the client does not fit its certificate.
+    #[error("the key of the client: {0}")]
+    Identity(#[source] rustls::Error),
+    /// The HTTP client cannot be made, for example because the address of a proxy is not valid.
+    #[error("{}", reason(.0))]
+    Http(#[source] reqwest::Error),
+    /// The system has no Unix sockets.
+    #[error("there are no Unix sockets on this system")]
+    NoSockets,
+}
+
+/// The owner of a certificate in the settings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CertificateOwner {
+    /// The client.
+    Client,
+    /// The authority that signs the certificates of servers.
+    Authority,
+}
+
+impl fmt::Display for CertificateOwner {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(match self {
+            CertificateOwner::Client => "the certificate of the client",
+            CertificateOwner::Authority => "the certificate of the authority",
+        })
+    }
+}
+
 /// Makes a client with these settings. If the settings have no proxies, the client uses the proxies of the environment.
 ///
 /// # Errors
-/// Returns a message if a certificate or the key is not valid.
-pub fn client(settings: &ClientSettings) -> Result<reqwest::Client, String> {
+/// Returns an error if a certificate or the key is not valid.
+pub fn client(settings: &ClientSettings) -> Result<reqwest::Client, ClientProblem> {
     let builder = reqwest::Client::builder()
         .tls_backend_preconfigured(tls_config(settings)?)
         .user_agent(USER_AGENT)
@@ -103,30 +159,33 @@ pub fn client(settings: &ClientSettings) -> Result<reqwest::Client, String> {
     let none = except.as_deref().and_then(NoProxy::from_string);
     let made = [http.as_deref().map(Proxy::http), https.as_deref().map(Proxy::https)];
     for proxy in made.into_iter().flatten() {
-        builder = builder.proxy(proxy.map_err(|error| reason(&error))?.no_proxy(none.clone()));
+        builder = builder.proxy(proxy.map_err(ClientProblem::Http)?.no_proxy(none.clone()));
     }
-    builder.build().map_err(|error| reason(&error))
+    builder.build().map_err(ClientProblem::Http)
 }
 
 #[cfg(unix)]
-fn at_socket(builder: reqwest::ClientBuilder, socket: &std::path::Path) -> Result<reqwest::ClientBuilder, String> {
+fn at_socket(
+    builder: reqwest::ClientBuilder,
+    socket: &std::path::Path,
+) -> Result<reqwest::ClientBuilder, ClientProblem> {
     Ok(builder.unix_socket(socket))
 }
 
 #[cfg(not(unix))]
-fn at_socket(_: reqwest::ClientBuilder, _: &std::path::Path) -> Result<reqwest::ClientBuilder, String> {
-    Err("there are no Unix sockets on this system".to_owned())
+fn at_socket(_: reqwest::ClientBuilder, _: &std::path::Path) -> Result<reqwest::ClientBuilder, ClientProblem> {
+    Err(ClientProblem::NoSockets)
 }
 
 /// The settings of encrypted connections.
 ///
 /// # Errors
-/// Returns a message if a certificate or the key is not valid.
-pub fn tls_config(settings: &ClientSettings) -> Result<ClientConfig, String> {
+/// Returns an error if a certificate or the key is not valid.
+pub fn tls_config(settings: &ClientSettings) -> Result<ClientConfig, ClientProblem> {
     let provider = Arc::new(aws_lc_rs::default_provider());
     let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
         .with_safe_default_protocol_versions()
-        .map_err(|error| error.to_string())?;
+        .map_err(ClientProblem::Tls)?;
     let builder = match (settings.check, &settings.server_name) {
         (Check::Whole, None) => builder.with_root_certificates(roots(settings.roots.as_deref())?),
         (Check::Nothing, _) => {
@@ -136,22 +195,21 @@ pub fn tls_config(settings: &ClientSettings) -> Result<ClientConfig, String> {
         (check, name) => {
             let roots = Arc::new(roots(settings.roots.as_deref())?);
             let inner = WebPkiServerVerifier::builder_with_provider(roots, Arc::clone(&provider)).build();
-            let inner = Some(inner.map_err(|error| error.to_string())?);
+            let inner = Some(inner.map_err(ClientProblem::Authority)?);
             let name = name.clone().filter(|_| check == Check::Whole).map(ServerName::try_from).transpose();
-            let name = name.map_err(|error| format!("the name of the server: {error}"))?;
+            let name = name.map_err(ClientProblem::ServerName)?;
             builder.dangerous().with_custom_certificate_verifier(Arc::new(OwnVerifier { inner, name, provider }))
         }
     };
     let Some((certificates, key)) = &settings.identity else { return Ok(builder.with_no_client_auth()) };
-    let certificates = pem_certificates(certificates, "the certificate of the client")?;
-    let key = PrivateKeyDer::from_pem_slice(key.as_bytes())
-        .map_err(|error| format!("the private key of the client cannot be read: {error}"))?;
-    builder.with_client_auth_cert(certificates, key).map_err(|error| format!("the key of the client: {error}"))
+    let certificates = pem_certificates(certificates, CertificateOwner::Client)?;
+    let key = PrivateKeyDer::from_pem_slice(key.as_bytes()).map_err(ClientProblem::Key)?;
+    builder.with_client_auth_cert(certificates, key).map_err(ClientProblem::Identity)
 }
 
-fn roots(own: Option<&str>) -> Result<RootCertStore, String> {
+fn roots(own: Option<&str>) -> Result<RootCertStore, ClientProblem> {
     let certificates = match own {
-        Some(text) => pem_certificates(text, "the certificate of the authority")?,
+        Some(text) => pem_certificates(text, CertificateOwner::Authority)?,
         None => rustls_native_certs::load_native_certs().certs,
     };
     let mut roots = RootCertStore::empty();
@@ -159,11 +217,11 @@ fn roots(own: Option<&str>) -> Result<RootCertStore, String> {
     Ok(roots)
 }
 
-fn pem_certificates(text: &str, what: &str) -> Result<Vec<CertificateDer<'static>>, String> {
+fn pem_certificates(text: &str, whose: CertificateOwner) -> Result<Vec<CertificateDer<'static>>, ClientProblem> {
     let certificates: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(text.as_bytes()).collect();
-    let certificates = certificates.map_err(|error| format!("{what} cannot be read: {error}"))?;
+    let certificates = certificates.map_err(|error| ClientProblem::Certificate { whose, error })?;
     if certificates.is_empty() {
-        return Err(format!("{what} is not in PEM form"));
+        return Err(ClientProblem::NotPem(whose));
     }
     Ok(certificates)
 }

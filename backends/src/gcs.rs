@@ -2,6 +2,7 @@
 
 mod credentials;
 pub(crate) mod kms;
+mod problems;
 mod refusals;
 mod requests;
 mod settings;
@@ -18,6 +19,7 @@ use weft_state::remote::{
 use crate::arguments::{BackendSettings, Environment};
 use crate::bucket::{Beside, Bucket, ObjectKind, When};
 use crate::connected::{Connected, Connecting};
+use crate::problems::locked_by;
 use requests::Client;
 use settings::GcsSettings;
 pub use settings::schema;
@@ -111,7 +113,7 @@ impl GcsState {
             Written::Done(version) => Ok(LockAnswer::Locked(info.named(version.0))),
             Written::Conflict => {
                 let holder = self.holder(TAKING).await?.unwrap_or_default();
-                let message = format!("the state is locked by {}", holder.who);
+                let message = locked_by(&holder.who);
                 Ok(LockAnswer::Held { holder, message })
             }
         }

@@ -22,16 +22,27 @@ pub fn compressed(content: &[u8]) -> std::io::Result<Vec<u8>> {
     encoder.finish()
 }
 
+/// Why a document cannot be decompressed.
+#[derive(Debug, thiserror::Error)]
+pub enum GzipProblem {
+    /// The document is damaged.
+    #[error("it cannot be decompressed: {0}")]
+    Damaged(#[source] std::io::Error),
+    /// The document is too large.
+    #[error("it has more than {LARGEST} bytes")]
+    TooLarge,
+}
+
 /// Decompresses a document.
 ///
 /// # Errors
-/// Returns a message if the document is damaged or too large.
-pub fn decompressed(content: &[u8]) -> Result<Vec<u8>, String> {
+/// Returns an error if the document is damaged or too large.
+pub fn decompressed(content: &[u8]) -> Result<Vec<u8>, GzipProblem> {
     let mut found = Vec::new();
     let read = MultiGzDecoder::new(content).take(LARGEST + 1).read_to_end(&mut found);
-    read.map_err(|error| format!("it cannot be decompressed: {error}"))?;
+    read.map_err(GzipProblem::Damaged)?;
     if found.len() as u64 > LARGEST {
-        return Err(format!("it has more than {LARGEST} bytes"));
+        return Err(GzipProblem::TooLarge);
     }
     Ok(found)
 }

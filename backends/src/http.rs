@@ -1,6 +1,7 @@
 //! The backend `http`: a state as a document at a URL, with an optional lock protocol. The backend has only one
 //! workspace.
 
+mod refusals;
 mod settings;
 
 use std::sync::Arc;
@@ -23,6 +24,7 @@ use crate::client::{client, reason};
 use crate::connected::{Connected, Connecting};
 use crate::problems;
 use crate::retry::AttemptResult;
+use refusals::HttpRefusal;
 pub use settings::schema;
 use settings::{Action, HttpSettings};
 
@@ -124,8 +126,8 @@ impl HttpState {
             || status.is_server_error() && status != StatusCode::NOT_IMPLEMENTED;
         if passing {
             let wanted = response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.parse().ok());
-            let error = format!("the server answered {status}, giving up after {attempt} attempt(s)");
-            return AttemptResult::Again(self.unreachable(doing, error), wanted.map(Duration::from_secs));
+            let failed = self.unreachable(doing, refusals::gave_up(status, attempt));
+            return AttemptResult::Again(failed, wanted.map(Duration::from_secs));
         }
         AttemptResult::Final(match response.bytes().await {
             Ok(body) => Ok(ReceivedResponse { status, body }),
@@ -145,25 +147,9 @@ impl HttpState {
         BackendError::Unreachable { place: self.place(), doing, error }
     }
 
-    fn refused(&self, doing: &'static str, error: String, advice: &str) -> BackendError {
-        BackendError::Refused { place: self.place(), doing, error, advice: advice.to_owned() }
-    }
-
     /// The error for a status that has no special meaning for the request.
     fn unexpected(&self, doing: &'static str, status: StatusCode) -> BackendError {
-        match status {
-            StatusCode::UNAUTHORIZED => self.refused(
-                doing,
-                "HTTP remote state endpoint requires auth".to_owned(),
-                "Set username and password, or TF_HTTP_USERNAME and TF_HTTP_PASSWORD",
-            ),
-            StatusCode::FORBIDDEN => self.refused(
-                doing,
-                "HTTP remote state endpoint invalid auth".to_owned(),
-                "Check username and password, and the permissions of this user",
-            ),
-            status => self.refused(doing, format!("Unexpected HTTP response code {}", status.as_u16()), ""),
-        }
+        HttpRefusal::of(status).at(self.place(), doing)
     }
 
     async fn lock_request(
@@ -220,7 +206,7 @@ impl RemoteState for HttpState {
         match answer.status {
             StatusCode::OK | StatusCode::CREATED | StatusCode::NO_CONTENT => Ok(Written::Done(version)),
             status @ (StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) => Err(self.unexpected(DOING, status)),
-            status => Err(self.refused(DOING, format!("HTTP error: {}", status.as_u16()), "")),
+            status => Err(HttpRefusal::NotWritten(status).at(self.place(), DOING)),
         }
     }
 
@@ -231,11 +217,11 @@ impl RemoteState for HttpState {
         match answer.status {
             StatusCode::OK => Ok(LockAnswer::Locked(info.clone())),
             StatusCode::CONFLICT | StatusCode::LOCKED => {
-                let (holder, more) = match serde_json::from_slice::<LockInfo>(&answer.body) {
-                    Ok(holder) => (holder, ""),
-                    Err(_) => (info.clone(), ", failed to unmarshal body"),
+                let (holder, unread) = match serde_json::from_slice::<LockInfo>(&answer.body) {
+                    Ok(holder) => (holder, false),
+                    Err(_) => (info.clone(), true),
                 };
-                let message = format!("HTTP remote state already locked: ID={}{more}", holder.id);
+                let message = refusals::locked(&holder.id, unread);
                 Ok(LockAnswer::Held { holder, message })
             }
             status => Err(self.unexpected(DOING, status)),
@@ -244,7 +230,7 @@ impl RemoteState for HttpState {
 
     /// The server cannot check whether the dead holder still has the lock, so the lock is never taken over.
     async fn take_over(&self, dead: &LockInfo, _info: &LockInfo) -> Result<LockAnswer, BackendError> {
-        let message = format!("HTTP remote state already locked: ID={}", dead.id);
+        let message = refusals::locked(&dead.id, false);
         Ok(LockAnswer::Held { holder: dead.clone(), message })
     }
 

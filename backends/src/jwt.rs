@@ -1,5 +1,6 @@
 //! Signed tokens (JWT: RFC 7515, RFC 7519), with which accounts request access tokens.
 
+use aws_lc_rs::error::KeyRejected;
 use aws_lc_rs::rand::SystemRandom;
 use aws_lc_rs::rsa::KeyPair;
 use aws_lc_rs::signature::{
@@ -19,43 +20,62 @@ pub enum Algorithm {
     Ps256,
 }
 
+/// Why a key does not sign a token. The messages contain no secrets.
+#[derive(Clone, Copy, Debug, thiserror::Error)]
+pub enum SigningProblem {
+    /// The key is not an RSA key.
+    #[error("the private key cannot be used: {0}")]
+    NotRsa(KeyRejected),
+    /// The key is not an elliptic curve key of the required curve.
+    #[error("the private key cannot be used: it is not on the curve P-256")]
+    OtherCurve,
+    /// The key is valid, but signs nothing.
+    #[error("the private key does not sign")]
+    NoSignature,
+}
+
 /// Makes a signed token.
 ///
 /// # Errors
-/// Returns a message without secrets if the key is not an RSA key that can sign.
-pub fn signed(header: &Json, claims: &Json, key: &PrivateKeyDer<'_>, algorithm: Algorithm) -> Result<String, String> {
+/// Returns an error if the key is not an RSA key that can sign.
+pub fn signed(
+    header: &Json,
+    claims: &Json,
+    key: &PrivateKeyDer<'_>,
+    algorithm: Algorithm,
+) -> Result<String, SigningProblem> {
     let encode = |part: &Json| URL_SAFE_NO_PAD.encode(part.to_string());
     let text = format!("{}.{}", encode(header), encode(claims));
     let key = match key {
         PrivateKeyDer::Pkcs1(key) => KeyPair::from_der(key.secret_pkcs1_der()),
         key => KeyPair::from_pkcs8(key.secret_der()),
     };
-    let key = key.map_err(|error| format!("the private key cannot be used: {error}"))?;
+    let key = key.map_err(SigningProblem::NotRsa)?;
     let padding = match algorithm {
         Algorithm::Rs256 => &RSA_PKCS1_SHA256,
         Algorithm::Ps256 => &RSA_PSS_SHA256,
     };
     let mut signature = vec![0; key.public_modulus_len()];
     key.sign(padding, &SystemRandom::new(), text.as_bytes(), &mut signature)
-        .map_err(|_| "the private key does not sign")?;
+        .map_err(|_| SigningProblem::NoSignature)?;
     Ok(format!("{text}.{}", URL_SAFE_NO_PAD.encode(signature)))
 }
 
 /// Makes a token that is signed with an elliptic curve key (ES256). Its header has the public key.
 ///
 /// # Errors
-/// Returns a message without secrets if the key is not on the curve P-256.
-pub fn with_own_key(kind: &str, claims: &Json, key: &PrivateKeyDer<'_>) -> Result<String, String> {
-    const UNUSABLE: &str = "the private key cannot be used: it is not on the curve P-256";
+/// Returns an error if the key is not on the curve P-256.
+pub fn with_own_key(kind: &str, claims: &Json, key: &PrivateKeyDer<'_>) -> Result<String, SigningProblem> {
     let key = EcdsaKeyPair::from_private_key_der(&ECDSA_P256_SHA256_FIXED_SIGNING, key.secret_der());
-    let key = key.map_err(|_| UNUSABLE.to_owned())?;
+    let key = key.map_err(|_| SigningProblem::OtherCurve)?;
     // The public key consists of one byte for the format and two coordinates.
-    let (x, y) = key.public_key().as_ref().get(1..).unwrap_or_default().split_at_checked(32).ok_or(UNUSABLE)?;
+    let point = key.public_key().as_ref().get(1..).unwrap_or_default();
+    let (x, y) = point.split_at_checked(32).ok_or(SigningProblem::OtherCurve)?;
     let encode = |bytes: &[u8]| URL_SAFE_NO_PAD.encode(bytes);
     let header = json!({"typ": kind, "alg": "ES256",
         "jwk": {"kty": "EC", "crv": "P-256", "x": encode(x), "y": encode(y)}});
     let text = format!("{}.{}", encode(header.to_string().as_bytes()), encode(claims.to_string().as_bytes()));
-    let signature = key.sign(&SystemRandom::new(), text.as_bytes()).map_err(|_| "the private key does not sign")?;
+    let signature = key.sign(&SystemRandom::new(), text.as_bytes()).map_err(|_| SigningProblem::NoSignature)?;
     Ok(format!("{text}.{}", encode(signature.as_ref())))
 }
 

@@ -2,6 +2,8 @@
 //!
 //! Not supported, unlike in OpenBao's own client: SRV records, Unix sockets and rate limits.
 
+mod problems;
+mod refusals;
 mod settings;
 
 use std::fmt;
@@ -10,7 +12,7 @@ use async_trait::async_trait;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
-use reqwest::{Method, StatusCode};
+use reqwest::Method;
 use serde_json::{Value as Json, json};
 use url::Url;
 use weft_sealing::Secret;
@@ -18,7 +20,7 @@ use weft_state::remote::BackendError;
 
 use crate::arguments::{BackendSettings, Environment};
 use crate::client::{ClientSettings, client};
-use crate::exchange::{Call, Constant, HttpReply, HttpService};
+use crate::exchange::{Call, Constant, HttpService};
 use crate::keeper::{Blocking, Keeper, Keeping, Metadata, damaged};
 use crate::problems::no_client;
 use settings::BaoSettings;
@@ -93,30 +95,14 @@ impl OpenBao {
         let moved = matches!(reply.status.as_u16(), 301 | 302 | 307) && self.settings.redirects;
         if let Some(next) = reply.header("location").filter(|_| moved).and_then(|location| url.join(location).ok()) {
             if url.scheme() == "https" && next.scheme() != "https" {
-                let error = Some("the server redirects to an address without encryption".to_owned());
-                return Err(reply.refusal(self.service.place.clone(), doing, error, ""));
+                return Err(refusals::unencrypted_redirect(self.service.place.clone(), doing, &reply));
             }
             reply = self.service.send(&call(next)).await?;
         }
         if !reply.status.is_success() {
-            return Err(self.refused(doing, &reply));
+            return Err(refusals::refused(self.service.place.clone(), doing, &reply));
         }
         Ok(reply.json().get("data").cloned().unwrap_or_default())
-    }
-
-    fn refused(&self, doing: &'static str, reply: &HttpReply) -> BackendError {
-        let json = reply.json();
-        let errors = json.get("errors").and_then(Json::as_array).into_iter().flatten().filter_map(Json::as_str);
-        let errors = errors.map(str::trim).collect::<Vec<_>>().join("; ");
-        let error = format!("HTTP {}: {errors}", reply.status.as_u16());
-        let advice = match reply.status {
-            StatusCode::FORBIDDEN => {
-                "Check the token (BAO_TOKEN), and that its policy allows to update datakey/plaintext and decrypt of the key"
-            }
-            StatusCode::NOT_FOUND => "Check transit_engine_path, and that the transit engine is enabled there",
-            _ => "",
-        };
-        reply.refusal(self.service.place.clone(), doing, Some(error).filter(|_| !errors.is_empty()), advice)
     }
 
     fn text<'a>(&self, doing: &'static str, answer: &'a Json, field: &str) -> Result<&'a str, BackendError> {

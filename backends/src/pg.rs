@@ -24,6 +24,7 @@ use weft_state::remote::{
 use crate::arguments::{BackendSettings, Environment};
 use crate::connected::{Connected, Connecting};
 use connection::Link;
+use refusals::HeldLock;
 use settings::PgSettings;
 pub use settings::schema;
 
@@ -154,8 +155,8 @@ fn version_of(content: &[u8]) -> ObjectVersion {
 impl PgState {
     /// The answer if another session has the lock with this number. The answer describes that session as far as the
     /// server reveals it.
-    async fn held(&self, info: &LockInfo, message: &str, number: i64) -> LockAnswer {
-        let mut message = format!("{message}: {}", self.0.workspace);
+    async fn held(&self, info: &LockInfo, what: HeldLock, number: i64) -> LockAnswer {
+        let mut message = refusals::locked(what, &self.0.workspace);
         if let Some(holder) = self.holder(number).await {
             message.push_str(&holder);
         }
@@ -250,7 +251,7 @@ impl RemoteState for PgState {
             let taken = ask!(session, DOING, query_one, statement, &[&creation])?.try_get(0).unwrap_or(false);
             return Ok(match taken {
                 true => self.locked(info, creation).await,
-                false => self.held(info, "Already locked for workspace creation", creation).await,
+                false => self.held(info, HeldLock::Creation, creation).await,
             });
         };
         let number: i64 = row.try_get(0).unwrap_or_default();
@@ -262,16 +263,16 @@ impl RemoteState for PgState {
             (true, true) => Ok(self.locked(info, number).await),
             (true, false) => {
                 self.release(number).await?;
-                Ok(self.held(info, "Cannot lock workspace; already locked for workspace creation", creation).await)
+                Ok(self.held(info, HeldLock::CreationAgain, creation).await)
             }
-            (false, _) => Ok(self.held(info, "Workspace is already locked", number).await),
+            (false, _) => Ok(self.held(info, HeldLock::Workspace, number).await),
         }
     }
 
     /// The lock of a dead process ended with its session. So an existing lock belongs to a living process, and is never
     /// taken over.
     async fn take_over(&self, dead: &LockInfo, _info: &LockInfo) -> Result<LockAnswer, BackendError> {
-        let message = format!("Workspace is already locked: {}", self.0.workspace);
+        let message = refusals::locked(HeldLock::Workspace, &self.0.workspace);
         Ok(LockAnswer::Held { holder: dead.clone(), message })
     }
 

@@ -1,11 +1,39 @@
 //! Constructors of the diagnostics of settings.
 
+use std::fmt::Display;
+
 use serde_json::Value as Json;
 use weft_graph_format::diagnostic::{Cause, Diagnostic};
+use weft_graph_format::types::Type;
 
 /// The settings of a key provider are not valid.
-pub fn key_data(problem: impl Into<String>) -> Diagnostic {
-    Diagnostic::error("Unable to build encryption key data", problem).cause(Cause::KeyProvider)
+pub fn key_data(problem: &dyn Display) -> Diagnostic {
+    Diagnostic::error("Unable to build encryption key data", problem.to_string()).cause(Cause::KeyProvider)
+}
+
+/// A setting of a key provider is empty.
+pub fn key_setting_empty(name: &str) -> Diagnostic {
+    key_data(&format_args!("{name} is empty"))
+}
+
+/// The length of a key is not allowed.
+pub fn key_length(length: u64, longest: u64) -> Diagnostic {
+    key_data(&format_args!("key_length is {length}, but must be from 1 to {longest}"))
+}
+
+/// The settings of a key provider lack something that is not reported elsewhere.
+pub fn key_settings_incomplete() -> Diagnostic {
+    key_data(&"the settings are incomplete")
+}
+
+/// The message about a state that another process has locked.
+pub fn locked_by(who: &str) -> String {
+    format!("the state is locked by {who}")
+}
+
+/// The message about a state whose lock has no holder.
+pub fn locked_without_holder() -> String {
+    "the state is locked, but the lock does not name its holder".to_owned()
 }
 
 /// This build does not support this type of backend.
@@ -14,8 +42,38 @@ pub fn not_here(kind: &str) -> Diagnostic {
     Diagnostic::error("Backend not supported yet", detail)
 }
 
+/// Why the address of a state in a backend cannot be used. The messages contain no values of the address.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AddressProblem {
+    /// The text is not a URL.
+    #[error("{0}")]
+    Url(#[from] url::ParseError),
+    /// The host sets this argument.
+    #[error("the host is missing: it sets the argument {0:?}")]
+    NoHost(&'static str),
+    /// The path sets this argument.
+    #[error("the path is missing: it sets the argument {0:?}")]
+    NoPath(&'static str),
+    /// The value of a parameter has another type.
+    #[error("the value of {name:?} must be {ty}")]
+    Type {
+        /// The name of the parameter.
+        name: String,
+        /// The type of the argument.
+        ty: Type,
+    },
+    /// The backend does not have an argument with the name of a parameter.
+    #[error("the backend {backend:?} has no argument {name:?}")]
+    UnknownArgument {
+        /// The type of the backend.
+        backend: &'static str,
+        /// The name of the parameter.
+        name: String,
+    },
+}
+
 /// An address of a state in a backend cannot be used.
-pub fn store_address(scheme: &str, why: &str) -> Diagnostic {
+pub fn store_address(scheme: &str, why: &AddressProblem) -> Diagnostic {
     Diagnostic::error("Invalid store address", format!("{scheme}://...: {why}."))
 }
 
@@ -70,7 +128,7 @@ pub fn customer_key(name: &str, length: usize) -> Diagnostic {
 }
 
 /// Credentials cannot be read.
-pub fn credentials(error: &str) -> Diagnostic {
+pub fn credentials(error: &dyn Display) -> Diagnostic {
     Diagnostic::error("Error loading credentials", format!("{error}."))
 }
 
@@ -80,7 +138,7 @@ pub fn not_a_web_address(name: &str) -> Diagnostic {
 }
 
 /// A URL cannot be parsed.
-pub fn invalid_address(name: &str, error: &dyn std::fmt::Display) -> Diagnostic {
+pub fn invalid_address(name: &str, error: &dyn Display) -> Diagnostic {
     Diagnostic::error(format!("failed to parse {name} URL: {error}"), "")
 }
 
@@ -114,12 +172,12 @@ pub fn two_authorizations() -> Diagnostic {
 }
 
 /// A certificate or key cannot be read, or the HTTP client cannot be made for another reason.
-pub fn no_client(error: &str) -> Diagnostic {
+pub fn no_client(error: &dyn Display) -> Diagnostic {
     Diagnostic::error("Invalid settings of secure connections", format!("{error}."))
 }
 
 /// A connection string of PostgreSQL cannot be read.
-pub fn connection_string(error: &str) -> Diagnostic {
+pub fn connection_string(error: &dyn Display) -> Diagnostic {
     Diagnostic::error(
         "Invalid connection string",
         format!(

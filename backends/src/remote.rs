@@ -10,6 +10,7 @@
 mod api;
 mod hosted;
 mod problems;
+mod refusals;
 mod session;
 mod settings;
 mod state;

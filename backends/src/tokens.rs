@@ -4,7 +4,7 @@ use std::fmt;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use async_trait::async_trait;
-use reqwest::RequestBuilder;
+use reqwest::{RequestBuilder, StatusCode};
 use serde_json::Value as Json;
 use tokio::sync::Mutex;
 use weft_state::remote::BackendError;
@@ -122,14 +122,40 @@ pub fn with_form(request: RequestBuilder, pairs: &[(&str, &str)]) -> RequestBuil
     request.header("content-type", "application/x-www-form-urlencoded").body(body)
 }
 
+/// Why a token service gave no answer. The messages contain no secrets.
+#[derive(Debug, thiserror::Error)]
+pub enum TokenProblem {
+    /// The request failed.
+    #[error("{}", reason(.0))]
+    Request(#[source] reqwest::Error),
+    /// The service refused the request.
+    #[error("{}", refusal(.status, .words.as_deref(), *.skewed))]
+    Refused {
+        /// The status of the response.
+        status: StatusCode,
+        /// The message of the service.
+        words: Option<String>,
+        /// Whether the cause may be a wrong clock.
+        skewed: bool,
+    },
+}
+
+fn refusal(status: &StatusCode, words: Option<&str>, skewed: bool) -> String {
+    let advice = if skewed { " (compare the clock of this machine with the real time)" } else { "" };
+    match words {
+        Some(words) => format!("it answered {status}: {words}{advice}"),
+        None => format!("it answered {status}"),
+    }
+}
+
 /// Sends a request to a token service. Returns the JSON of the response.
 ///
 /// # Errors
-/// Returns a message without secrets.
-pub async fn ask(request: RequestBuilder) -> Result<Json, String> {
-    let answer = request.timeout(TIME_LIMIT).send().await.map_err(|error| reason(&error))?;
+/// Returns an error if the request fails or is refused.
+pub async fn ask(request: RequestBuilder) -> Result<Json, TokenProblem> {
+    let answer = request.timeout(TIME_LIMIT).send().await.map_err(TokenProblem::Request)?;
     let status = answer.status();
-    let body = answer.bytes().await.map_err(|error| reason(&error))?;
+    let body = answer.bytes().await.map_err(TokenProblem::Request)?;
     let json: Json = serde_json::from_slice(&body).unwrap_or_default();
     if status.is_success() {
         return Ok(json);
@@ -139,11 +165,9 @@ pub async fn ask(request: RequestBuilder) -> Result<Json, String> {
         Some(Json::Object(error)) => error.get("message").and_then(Json::as_str).map(str::to_owned),
         _ => None,
     };
-    let mut words = field("error_description").or_else(|| field("error"));
-    if let Some(words) = words.as_mut().filter(|words| SKEWED.iter().any(|part| words.contains(part))) {
-        words.push_str(" (compare the clock of this machine with the real time)");
-    }
-    Err(words.map_or_else(|| format!("it answered {status}"), |words| format!("it answered {status}: {words}")))
+    let words = field("error_description").or_else(|| field("error"));
+    let skewed = words.as_ref().is_some_and(|words| SKEWED.iter().any(|part| words.contains(part)));
+    Err(TokenProblem::Refused { status, words, skewed })
 }
 
 #[cfg(test)]

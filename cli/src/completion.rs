@@ -114,6 +114,17 @@ fn shell_files(home: &Path, program: &str, name: &str) -> Vec<ShellFile> {
     files
 }
 
+/// Why the file of a shell was not changed.
+#[derive(Debug, thiserror::Error)]
+enum ShellFileProblem {
+    #[error("already installed in {}", .0.display())]
+    Installed(PathBuf),
+    #[error("not installed in {}", .0.display())]
+    NotInstalled(PathBuf),
+    #[error("{}: {error}", path.display())]
+    Io { path: PathBuf, error: std::io::Error },
+}
+
 impl ShellFile {
     fn text(&self) -> String {
         std::fs::read_to_string(&self.path).unwrap_or_default()
@@ -124,10 +135,9 @@ impl ShellFile {
         self.lines.last().is_some_and(|wanted| self.text().lines().any(|line| line == wanted))
     }
 
-    fn install(&self) -> Result<(), String> {
-        let shown = self.path.display();
+    fn install(&self) -> Result<(), ShellFileProblem> {
         if self.is_installed() {
-            return Err(format!("already installed in {shown}"));
+            return Err(ShellFileProblem::Installed(self.path.clone()));
         }
         let mut text = self.text();
         if !text.is_empty() && !text.ends_with('\n') {
@@ -144,13 +154,13 @@ impl ShellFile {
             text.push('\n');
         }
         let folder = self.path.parent().map_or(Ok(()), std::fs::create_dir_all);
-        folder.and_then(|()| std::fs::write(&self.path, text)).map_err(|error| format!("{shown}: {error}"))
+        let done = folder.and_then(|()| std::fs::write(&self.path, text));
+        done.map_err(|error| ShellFileProblem::Io { path: self.path.clone(), error })
     }
 
-    fn uninstall(&self) -> Result<(), String> {
-        let shown = self.path.display();
+    fn uninstall(&self) -> Result<(), ShellFileProblem> {
         if !self.is_installed() {
-            return Err(format!("not installed in {shown}"));
+            return Err(ShellFileProblem::NotInstalled(self.path.clone()));
         }
         // Other programs may need the line that turns completion on.
         let ours = |line: &str| self.lines.iter().any(|own| own == line) && !line.starts_with("autoload ");
@@ -160,7 +170,7 @@ impl ShellFile {
             true => std::fs::remove_file(&self.path),
             false => std::fs::write(&self.path, kept),
         };
-        done.map_err(|error| format!("{shown}: {error}"))
+        done.map_err(|error| ShellFileProblem::Io { path: self.path.clone(), error })
     }
 }
 
@@ -190,7 +200,7 @@ pub fn uninstall() -> Exit {
     in_all(ShellFile::uninstall)
 }
 
-fn in_all(work: fn(&ShellFile) -> Result<(), String>) -> Exit {
+fn in_all(work: fn(&ShellFile) -> Result<(), ShellFileProblem>) -> Exit {
     let home = environment("HOME").map(PathBuf::from);
     let files = match home.zip(called()) {
         Some((home, (program, name))) => shell_files(&home, &program, &name),
@@ -200,7 +210,7 @@ fn in_all(work: fn(&ShellFile) -> Result<(), String>) -> Exit {
         View::plain().aside("Did not find any shells to install: there is no .bashrc, .zshrc or .config/fish.");
         return Exit::FAILED;
     }
-    let problems: Vec<String> = files.iter().filter_map(|file| work(file).err()).collect();
+    let problems: Vec<ShellFileProblem> = files.iter().filter_map(|file| work(file).err()).collect();
     for problem in &problems {
         View::plain().aside(&format!("Error: {problem}"));
     }
@@ -236,7 +246,7 @@ mod tests {
         assert_eq!(files.len(), 2);
         for file in &files {
             file.install().unwrap();
-            assert!(file.install().unwrap_err().starts_with("already installed"));
+            assert!(file.install().unwrap_err().to_string().starts_with("already installed"));
         }
         assert_eq!(std::fs::read_to_string(home.path().join(".bashrc")).unwrap(), "a=1\ncomplete -C /bin/weft weft\n");
         for file in &files {

@@ -62,6 +62,20 @@ struct Document {
     modules: Option<Vec<ModuleRecord>>,
 }
 
+/// Why a text is not a manifest.
+#[derive(Debug, thiserror::Error)]
+enum ManifestProblem {
+    /// The text is OpenTofu's, because it is part of a summary.
+    #[error("unexpected end of JSON input")]
+    End,
+    #[error("{0}")]
+    Form(#[source] serde_json::Error),
+    #[error("{version:?} is not a valid version of the module {module:?}")]
+    Version { version: String, module: String },
+    #[error("it lists the module {0:?} twice")]
+    Twice(String),
+}
+
 impl ModuleManifest {
     /// Reads the manifest of a data directory before an installation. The manifest is empty if the file does not exist.
     ///
@@ -85,33 +99,31 @@ impl ModuleManifest {
         problem: fn(&Path, &dyn Display) -> Diagnostic,
     ) -> Result<ModuleManifest, Diagnostic> {
         let path = data_directory.join(FOLDER).join(LIST);
-        let failed = |why: String| problem(&path, &why);
         let text = match std::fs::read(&path) {
             Ok(text) => text,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(ModuleManifest::default()),
-            Err(error) => return Err(failed(error.to_string())),
+            Err(error) => return Err(problem(&path, &error)),
         };
-        ModuleManifest::parse(&text).map_err(failed)
+        ModuleManifest::parse(&text).map_err(|why| problem(&path, &why))
     }
 
     /// Parses a manifest. Normalizes the sources of older manifests.
-    fn parse(text: &[u8]) -> Result<ModuleManifest, String> {
+    fn parse(text: &[u8]) -> Result<ModuleManifest, ManifestProblem> {
         if text.is_empty() {
             return Ok(ModuleManifest::default());
         }
         // As in OpenTofu, missing and null values are empty. serde alone would accept an array instead of an object.
         let content: Option<serde_json::Map<String, serde_json::Value>> =
             serde_json::from_slice(text).map_err(|error| match error.is_eof() {
-                // OpenTofu's text, because the text is part of a summary.
-                true => "unexpected end of JSON input".to_owned(),
-                false => error.to_string(),
+                true => ManifestProblem::End,
+                false => ManifestProblem::Form(error),
             })?;
         let document: Document =
-            serde_json::from_value(content.unwrap_or_default().into()).map_err(|error| error.to_string())?;
+            serde_json::from_value(content.unwrap_or_default().into()).map_err(ManifestProblem::Form)?;
         let mut records = BTreeMap::new();
         for mut record in document.modules.unwrap_or_default() {
             if !record.version.is_empty() && record.version().is_none() {
-                return Err(format!("{:?} is not a valid version of the module {:?}", record.version, record.key));
+                return Err(ManifestProblem::Version { version: record.version, module: record.key });
             }
             if !record.source.is_empty()
                 && let Ok(source) = ModuleSource::parse(&record.source)
@@ -120,7 +132,7 @@ impl ModuleManifest {
             }
             let key = record.key.clone();
             if records.insert(key.clone(), record).is_some() {
-                return Err(format!("it lists the module {key:?} twice"));
+                return Err(ManifestProblem::Twice(key));
             }
         }
         Ok(ModuleManifest { records })
@@ -250,6 +262,6 @@ mod tests {
         ] {
             assert!(ModuleManifest::parse(bad.as_bytes()).is_err(), "{bad}");
         }
-        assert_eq!(ModuleManifest::parse(b"{").unwrap_err(), "unexpected end of JSON input");
+        assert_eq!(ModuleManifest::parse(b"{").unwrap_err().to_string(), "unexpected end of JSON input");
     }
 }

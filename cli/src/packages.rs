@@ -23,6 +23,7 @@ use weft_registry::settle;
 
 use crate::backend::AllBackends;
 use crate::context::{Context, environment};
+use problems::OverrideProblem;
 
 /// The directory in the data directory where packed packages from mirrors are unpacked for plans.
 const UNPACKED: &str = "weft/packages";
@@ -332,10 +333,10 @@ impl PlannedPackages {
     }
 }
 
-fn overridden(source: &ProviderSource, directory: &Path) -> Result<Package, String> {
-    let program = mirror::program(directory, source).map_err(|error| error.to_string())?;
-    let program = program.ok_or_else(|| problems::no_program(directory))?;
-    let program = std::path::absolute(program).map_err(|error| error.to_string())?;
+fn overridden(source: &ProviderSource, directory: &Path) -> Result<Package, OverrideProblem> {
+    let program = mirror::program(directory, source)?;
+    let program = program.ok_or_else(|| OverrideProblem::NoProgram(directory.to_owned()))?;
+    let program = std::path::absolute(program)?;
     Ok(Package {
         source: source.clone(),
         version: None,

@@ -14,7 +14,7 @@ use weft_proto::cluster as proto;
 use weft_state::{ChangeTotals, Opaque};
 
 pub use crate::dial::ClientError;
-use crate::dial::{CONNECT_TIMEOUT, Dialer, TokenChannel};
+use crate::dial::{CONNECT_TIMEOUT, Dialer, NoResponse, TokenChannel};
 use crate::doubts::KnownDoubt;
 use crate::event::{Cancel, Decision};
 use crate::fleet::WorkerListing;
@@ -169,7 +169,7 @@ fn refused(address: &str, trouble: &Trouble, status: Status) -> ClientError {
         return ClientError::Tls { address: address.to_owned(), failure: failure.clone() };
     }
     if status.code() == Code::Unavailable && status.message().is_empty() {
-        return ClientError::Unreachable { address: address.to_owned(), error: "the connection broke".to_owned() };
+        return ClientError::Unreachable { address: address.to_owned(), cause: NoResponse::Broke };
     }
     match status.code() {
         Code::PermissionDenied | Code::Unauthenticated => {
@@ -427,7 +427,7 @@ pub async fn connect_worker(dialer: &Dialer, address: &str) -> Result<WorkerEnd,
     let opening = timeout(CONNECT_TIMEOUT, workers.work(ReceiverStream::new(outgoing))).await;
     let response = opening.map_err(|_| ClientError::Unreachable {
         address: address.to_owned(),
-        error: format!("it accepted the connection but sent nothing for {} seconds", CONNECT_TIMEOUT.as_secs()),
+        cause: NoResponse::Silent { seconds: CONNECT_TIMEOUT.as_secs() },
     })?;
     let mut stream = response.map_err(|status| refused(address, &trouble, status))?.into_inner();
     let (to_worker, mut from_worker) = (ours.to_worker, ours.from_worker);

@@ -44,6 +44,7 @@ mod operation;
 mod operations;
 mod options;
 mod outbox;
+mod problems;
 mod records;
 mod recovery;
 mod reports;
@@ -57,7 +58,6 @@ mod workers;
 mod tests;
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::sync::Arc;
 
 use weft_graph_format::bare::BareResource;
@@ -86,6 +86,7 @@ use nodes::Nodes;
 use operation::State;
 use operations::{Operations, Rest};
 use outbox::Outbox;
+use problems::Cause;
 use records::Records;
 use results::OperationResults;
 use retries::Retries;
@@ -294,33 +295,33 @@ impl Coordinator {
     /// Moves an operation to the next status, in the given state.
     fn happen_as(&mut self, position: Position, happening: Happening, next: State) -> Handled {
         match transition(self.operations.status(position), happening) {
-            Some(status) if status == next.status() => self.enter(position, next, happening),
-            _ => Err(self.defect(position, next, happening)),
+            Some(status) if status == next.status() => self.enter(position, next, Cause::Happened(happening)),
+            _ => Err(self.defect(position, next, Cause::Happened(happening))),
         }
     }
 
-    /// Moves an operation to another state. `because` is the cause, for the message of a defect.
+    /// Moves an operation to another state. `cause` is for the message of a defect.
     ///
     /// # Errors
     /// Returns a defect if the operation cannot enter this state.
-    fn enter(&mut self, position: Position, next: State, because: impl fmt::Display) -> Handled {
+    fn enter(&mut self, position: Position, next: State, cause: Cause) -> Handled {
         match self.operations.change(position, next) {
             Ok(rest) => {
                 self.rests(position, rest);
                 Ok(())
             }
-            Err(illegal) => Err(self.defect(position, illegal.to, because)),
+            Err(illegal) => Err(self.defect(position, illegal.to, cause)),
         }
     }
 
-    fn defect(&self, position: Position, to: State, because: impl fmt::Display) -> Box<Defect> {
+    fn defect(&self, position: Position, to: State, cause: Cause) -> Box<Defect> {
         let operation = self.outline.at(position);
         Box::new(Defect {
             operation: operation.index,
             address: operation.address.clone(),
             from: self.operations.state(position).to_string(),
             to: to.to_string(),
-            message: because.to_string(),
+            message: cause.to_string(),
         })
     }
 

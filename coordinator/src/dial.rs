@@ -61,12 +61,12 @@ pub enum ClientError {
     #[error("the token contains characters that are not allowed in a token")]
     Token,
     /// No coordinator responds at the address.
-    #[error("the coordinator at {address} does not respond: {error}")]
+    #[error("the coordinator at {address} does not respond: {cause}")]
     Unreachable {
         /// The address.
         address: String,
-        /// The reason.
-        error: String,
+        /// The cause.
+        cause: NoResponse,
     },
     /// A message of the coordinator cannot be decoded.
     #[error("the coordinator at {address} sent a message that cannot be decoded: {error}")]
@@ -83,6 +83,23 @@ pub enum ClientError {
         message: String,
         /// Details, if a plan was refused.
         diagnostics: Vec<Diagnostic>,
+    },
+}
+
+/// Why a coordinator does not respond.
+#[derive(Debug, thiserror::Error)]
+pub enum NoResponse {
+    /// The connection cannot be opened.
+    #[error("{}", innermost(.0))]
+    Connect(#[source] tonic::transport::Error),
+    /// The connection ended during a request.
+    #[error("the connection broke")]
+    Broke,
+    /// The connection is open, but nothing comes.
+    #[error("it accepted the connection but sent nothing for {seconds} seconds")]
+    Silent {
+        /// How long nothing came.
+        seconds: u64,
     },
 }
 
@@ -217,7 +234,7 @@ impl Dialer {
             Ok(channel) => Ok((InterceptedService::new(channel, AddToken(self.token.clone())), trouble)),
             Err(error) => Err(match trouble.get() {
                 Some(failure) => ClientError::Tls { address: address.to_string(), failure: failure.clone() },
-                None => ClientError::Unreachable { address: address.to_string(), error: innermost(&error) },
+                None => ClientError::Unreachable { address: address.to_string(), cause: NoResponse::Connect(error) },
             }),
         }
     }

@@ -9,6 +9,7 @@ use weft_protocol::Candidate;
 use weft_state::IdOwners;
 
 use crate::operation_event::{OperationEvent, OperationEventKind};
+use crate::problems;
 
 /// What is known about an operation in doubt.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -31,7 +32,7 @@ impl KnownDoubt {
         };
         let owner = owners.other_with_attributes(address, &found.attributes);
         if let Some(owner) = owner.or_else(|| owners.other(address, &found.id)) {
-            self.reason.push_str(&format!("; the state has that object at {owner}"));
+            self.reason.push_str(&problems::owned_candidate(&owner));
             self.candidate = None;
         }
         self

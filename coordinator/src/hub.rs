@@ -2,6 +2,7 @@
 //! and the runs that receive its reports.
 
 mod listing;
+mod problems;
 mod scope;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,6 +22,7 @@ use crate::figures::{Figures, Meters};
 use crate::process::{is_dead, worker_id, worker_name};
 use crate::timing::{CHANNEL_FRAMES, INTENT_MAX_AGE, WORKER_HEARTBEAT, WORKER_SILENCE};
 use crate::transport::CoordinatorEnd;
+use problems::WorkerRefusal;
 use scope::Scope;
 
 /// A time that never passes, for connections within a process.
@@ -195,7 +197,7 @@ impl Hub {
         if let Some(refusal) = self.refusal(&hello, &link) {
             warn!(worker = %hello.name, "{refusal}");
             self.meters.refused("worker");
-            let _ = link.outgoing.send(welcome(Some(refusal))).await;
+            let _ = link.outgoing.send(welcome(Some(refusal.to_string()))).await;
             return;
         }
         if link.outgoing.send(welcome(None)).await.is_err() {
@@ -210,36 +212,23 @@ impl Hub {
     }
 
     /// The reason to refuse a worker, or `None`.
-    fn refusal(&self, hello: &Greeting, link: &Link) -> Option<String> {
+    fn refusal(&self, hello: &Greeting, link: &Link) -> Option<WorkerRefusal> {
         if !works_with(hello.protocol) {
-            let theirs = hello.protocol;
-            return Some(format!(
-                "the worker uses protocol version {theirs}, but the coordinator uses version {PROTOCOL}: update the \
-                 program with the older version"
-            ));
+            return Some(WorkerRefusal::Version { theirs: hello.protocol });
         }
         if hello.name.is_empty() || hello.name.contains('/') {
-            return Some("a worker needs a name without `/`".to_owned());
+            return Some(WorkerRefusal::Name);
         }
         if !link.is_worker && !Scope::of(hello).is_limited() {
-            return Some(format!(
-                "{} does not have the role worker, so this process may only carry out operations that must run on the \
-                 machine of its user",
-                link.peer
-            ));
+            return Some(WorkerRefusal::Role(link.peer.clone()));
         }
         let state = self.state.lock();
         let known = state.workers.get(&hello.name)?;
         if known.peer != link.peer {
-            return Some(format!(
-                "another caller has connected as the worker {}: give this worker another name with -name",
-                hello.name
-            ));
+            return Some(WorkerRefusal::OtherCaller(hello.name.clone()));
         }
         let taken = Some(known).filter(|known| known.hello.incarnation != hello.incarnation)?;
-        (!is_dead(&taken.id)).then(|| {
-            format!("another worker named {} is connected: give this worker another name with -name", hello.name)
-        })
+        (!is_dead(&taken.id)).then(|| WorkerRefusal::NameTaken(hello.name.clone()))
     }
 
     /// Announces a worker to the runs that it may work for. An older connection of the same worker is closed.

@@ -31,6 +31,7 @@
 //! labels and budgets of a plan are fixed when the plan is made, and are stored in the plan file.
 
 mod limit;
+mod problems;
 mod rule;
 
 use std::collections::BTreeMap;
@@ -44,10 +45,12 @@ use weft_graph_format::placement::{InstanceBound, Placement, ShardPlacement};
 use weft_graph_format::plan_file::PlanFile;
 use weft_graph_format::value::Value;
 
-use crate::problems;
+use crate::problems::{idle_placement_rule, label_not_known};
 use crate::rule_name::RuleName;
 use limit::{LimitRule, RetryEntry};
 use rule::{Known, Rule};
+
+pub use problems::{EntryProblem, PlacementError};
 
 /// The name of the file that is used if none is given.
 pub const PLACEMENT_FILE: &str = "placement.toml";
@@ -82,17 +85,17 @@ impl PlacementRules {
     /// Reads rules from the text of a file.
     ///
     /// # Errors
-    /// Returns a description of the problem, with line and column if they are known.
-    pub fn parse(text: &str) -> Result<PlacementRules, String> {
-        let rules: PlacementRules = toml::from_str(text).map_err(|error| error.to_string().trim_end().to_owned())?;
+    /// Returns an error if the text is not in the form of the file, or if an entry cannot be used.
+    pub fn parse(text: &str) -> Result<PlacementRules, PlacementError> {
+        let rules: PlacementRules = toml::from_str(text).map_err(PlacementError::Form)?;
         for (index, rule) in rules.rules.iter().enumerate() {
-            rule.check().map_err(|wrong| format!("rule {} {wrong}", index + 1))?;
+            rule.check().map_err(|problem| PlacementError::entry("rule", index, problem))?;
         }
         for (index, limit) in rules.limits.iter().enumerate() {
-            limit.check().map_err(|wrong| format!("limit {} {wrong}", index + 1))?;
+            limit.check().map_err(|problem| PlacementError::entry("limit", index, problem))?;
         }
         for (index, retry) in rules.retries.iter().enumerate() {
-            retry.check().map_err(|wrong| format!("retry {} {wrong}", index + 1))?;
+            retry.check().map_err(|problem| PlacementError::entry("retry", index, problem))?;
         }
         Ok(rules)
     }
@@ -146,7 +149,8 @@ impl PlacementRules {
                 match rule.labels(&fragment.shard, &known) {
                     Ok(labels) => add(&mut shard.labels, labels),
                     Err(missing) => {
-                        wrong.push(problems::label_not_known(file, RuleName::rule(index), &fragment.shard, &missing))
+                        let name = &missing.placeholder;
+                        wrong.push(label_not_known(file, RuleName::rule(index), &fragment.shard, name));
                     }
                 }
                 shard.concurrency = shard.concurrency.or(rule.concurrency);
@@ -160,7 +164,7 @@ impl PlacementRules {
             return Err(wrong);
         }
         let idle = used.iter().enumerate().filter(|(_, used)| !**used);
-        Ok((placement, idle.map(|(index, _)| problems::idle_placement_rule(file, RuleName::rule(index))).collect()))
+        Ok((placement, idle.map(|(index, _)| idle_placement_rule(file, RuleName::rule(index))).collect()))
     }
 }
 

@@ -4,7 +4,7 @@ use std::fmt::Display;
 
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::graph::Shard;
-use weft_state::{RunId, StoreAnswer, StoreError, Unrelated};
+use weft_state::{RunId, RunStore, StoreAnswer, StoreError, Unrelated};
 
 use crate::event::Defect;
 use crate::rule_name::RuleName;
@@ -127,6 +127,26 @@ pub(crate) fn refusal(answer: &StoreAnswer) -> Diagnostic {
             Diagnostic::error("The store refused", detail)
         }
     }
+}
+
+/// The reason of a doubt that this coordinator did not handle.
+pub(crate) fn no_evidence() -> String {
+    "no evidence was found".to_owned()
+}
+
+/// An addition to the reason of a doubt: another address of the state has the object that was found.
+pub(crate) fn owned_candidate(owner: &str) -> String {
+    format!("; the state has that object at {owner}")
+}
+
+/// The store has not answered a batch before the end of the term.
+pub(crate) fn unanswered(store: &dyn RunStore) -> StoreError {
+    StoreError::Unreachable { server: store.place(), error: "it did not answer before the run ended".to_owned() }
+}
+
+/// The operating system gives no random bytes for the token of a term.
+pub(crate) fn no_random_bytes(error: &getrandom::Error) -> StoreError {
+    StoreError::Io { doing: "asking the operating system for random bytes".to_owned(), error: error.to_string() }
 }
 
 /// A label with a placeholder for which a provider instance has no value.

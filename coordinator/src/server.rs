@@ -1,5 +1,7 @@
 //! A coordinator that listens: `weft.cluster.v1` over HTTP/2, on a Unix socket or on the network with TLS.
 
+mod problems;
+
 use std::fs::Permissions;
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::path::Path;
@@ -26,7 +28,7 @@ use crate::fleet::WorkerListing;
 use crate::gate::{Admitted, GateLayer};
 use crate::hub::Link;
 use crate::listing::{OperationCounts, RunDetails, RunListing};
-use crate::problems;
+use crate::problems::{defect, store_failed};
 use crate::service::{Resumption, Service, Submission};
 use crate::term::{RunError, other_state};
 use crate::timing::{CHANNEL_FRAMES, FRAME_BYTES, KEEP_ALIVE, KEEP_ALIVE_WAIT};
@@ -202,8 +204,7 @@ impl proto::workers_server::Workers for Edge {
 
     async fn work(&self, request: Request<Streaming<proto::WorkerFrame>>) -> Answer<Self::WorkStream> {
         let admitted = request.extensions().get::<Admitted>().cloned();
-        let Admitted { peer, is_worker } =
-            admitted.ok_or_else(|| Status::internal("the caller was not authenticated"))?;
+        let Admitted { peer, is_worker } = admitted.ok_or_else(problems::unauthenticated)?;
         let mut stream = request.into_inner();
         let (outgoing, frames) = mpsc::channel(CHANNEL_FRAMES);
         let (sender, incoming) = mpsc::channel(CHANNEL_FRAMES);
@@ -246,7 +247,7 @@ impl proto::runs_server::Runs for Edge {
 
     async fn watch_run(&self, request: Request<proto::WatchRunRequest>) -> Answer<Self::WatchRunStream> {
         let run = self.0.named(optional_run(&request.into_inner().run)?).await.map_err(refuse)?;
-        let run = run.ok_or_else(|| Status::not_found("there are no runs"))?;
+        let run = run.ok_or_else(problems::no_runs)?;
         // Subscribe before reading the current state, so that no event is missed in between.
         let watch = self.0.watch(&run);
         let header = self.0.header(&run).await.map_err(refuse)?;
@@ -275,7 +276,7 @@ impl proto::runs_server::Runs for Edge {
     async fn show_run(&self, request: Request<proto::ShowRunRequest>) -> Answer<proto::ShowRunResponse> {
         let run = optional_run(&request.into_inner().run)?;
         let details = self.0.show(run).await.map_err(refuse)?;
-        let RunDetails { run, operations } = details.ok_or_else(|| Status::not_found("there are no runs"))?;
+        let RunDetails { run, operations } = details.ok_or_else(problems::no_runs)?;
         let operations = operations.into_iter().map(|operation| proto::OperationView {
             operation: operation.operation,
             address: operation.address,
@@ -318,13 +319,13 @@ impl proto::runs_server::Runs for Edge {
     async fn resolve_doubt(&self, request: Request<proto::ResolveDoubtRequest>) -> Answer<proto::ResolveDoubtResponse> {
         use proto::resolve_doubt_request::Decision as D;
         let request = request.into_inner();
-        let run = optional_run(&request.run)?.ok_or_else(|| Status::invalid_argument("a run must be named"))?;
+        let run = optional_run(&request.run)?.ok_or_else(problems::unnamed_run)?;
         let decision = match request.decision {
             Some(D::Adopt(id)) => Decision::Adopt(id),
             Some(D::Absent(_)) => Decision::Absent,
             Some(D::Retry(_)) => Decision::Retry,
             Some(D::Forget(_)) => Decision::Forget,
-            None => return Err(Status::invalid_argument("one of -adopt, -absent, -retry, -forget must be given")),
+            None => return Err(problems::no_decision()),
         };
         // No operation has another address.
         let nothing = |_| refuse(RunError::NotInDoubt { run: run.clone(), address: request.address.clone() });
@@ -339,7 +340,7 @@ impl proto::runs_server::Runs for Edge {
         request: Request<proto::LookUpDoubtsRequest>,
     ) -> Answer<proto::LookUpDoubtsResponse> {
         let run = optional_run(&request.into_inner().run)?;
-        let run = run.ok_or_else(|| Status::invalid_argument("a run must be named"))?;
+        let run = run.ok_or_else(problems::unnamed_run)?;
         let known = self.0.look_up(&run).await.map_err(refuse)?;
         let doubts = known.into_iter().map(|(operation, KnownDoubt { reason, candidate })| proto::KnownDoubt {
             operation,
@@ -351,7 +352,7 @@ impl proto::runs_server::Runs for Edge {
 
     async fn cancel_run(&self, request: Request<proto::CancelRunRequest>) -> Answer<proto::CancelRunResponse> {
         let request = request.into_inner();
-        let run = optional_run(&request.run)?.ok_or_else(|| Status::invalid_argument("a run must be named"))?;
+        let run = optional_run(&request.run)?.ok_or_else(problems::unnamed_run)?;
         let how = match (request.now, request.stop) {
             (true, _) => Cancel::Leave,
             (false, true) => Cancel::Stop,
@@ -394,9 +395,9 @@ async fn follow(
         let item = match watch.recv().await {
             Ok(RunEvent::Progress(progress)) => Event::Operation(progress.into_wire()),
             Ok(RunEvent::Line(line)) => Event::Line(line.into_wire()),
-            Ok(RunEvent::StoreTrouble(error)) => Event::Notice(format!("the store does not respond: {error}")),
-            Ok(RunEvent::StoreFailed(_)) => Event::Notice("the store has failed".to_owned()),
-            Ok(RunEvent::StoreBack) => Event::Notice("the store answers again".to_owned()),
+            Ok(RunEvent::StoreTrouble(error)) => Event::Notice(problems::store_trouble(&error)),
+            Ok(RunEvent::StoreFailed(_)) => Event::Notice(problems::store_gave_up()),
+            Ok(RunEvent::StoreBack) => Event::Notice(problems::store_back()),
             Ok(RunEvent::Ended(outcome)) => {
                 let listing = service.header(&run).await.map(|header| RunListing::new(&header)).ok();
                 let end = run_end(*outcome, listing.as_ref(), &service.journal_place(&run));
@@ -422,8 +423,8 @@ fn event(event: proto::run_event::Event) -> proto::RunEvent {
 /// The end of a run. `journal` is the place of its journal on this machine.
 fn run_end(outcome: RunOutcome, listing: Option<&RunListing>, journal: &str) -> proto::RunEnd {
     let lost = matches!(outcome.store_error, Some(StoreError::Emptied { .. }));
-    let failed = outcome.store_error.map(|error| problems::store_failed(&outcome.run, &error, journal));
-    let found: Vec<_> = failed.into_iter().chain(outcome.defect.as_ref().map(problems::defect)).collect();
+    let failed = outcome.store_error.map(|error| store_failed(&outcome.run, &error, journal));
+    let found: Vec<_> = failed.into_iter().chain(outcome.defect.as_ref().map(defect)).collect();
     let diagnostics = if found.is_empty() { Vec::new() } else { encode_diagnostics(&found).0 };
     proto::RunEnd {
         summary: listing
@@ -480,7 +481,7 @@ fn optional_run(text: &str) -> Result<Option<RunId>, Status> {
     if text.is_empty() {
         return Ok(None);
     }
-    RunId::parse(text).map(Some).ok_or_else(|| Status::invalid_argument(format!("{text:?} is not the id of a run")))
+    RunId::parse(text).map(Some).ok_or_else(|| problems::not_a_run(text))
 }
 
 /// The reason why a run does not begin. The reason may name thousands of instances, so it is sent as a message. A

@@ -19,6 +19,7 @@ use crate::lease::{Look, Looks};
 use crate::listing::fitting;
 use crate::outline::{Outline, OutlineError, RunClaim};
 use crate::plan::Unfit;
+use crate::problems::no_random_bytes;
 pub use crate::problems::{defect, other_state};
 use crate::timing::LEASE_TTL;
 
@@ -233,10 +234,7 @@ pub async fn take_lease(
 
 fn random_term() -> Result<u128, StoreError> {
     let mut bytes = [0; 16];
-    getrandom::fill(&mut bytes).map_err(|error| StoreError::Io {
-        doing: "asking the operating system for random bytes".to_owned(),
-        error: error.to_string(),
-    })?;
+    getrandom::fill(&mut bytes).map_err(|error| no_random_bytes(&error))?;
     Ok(u128::from_le_bytes(bytes))
 }
 

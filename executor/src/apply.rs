@@ -1,9 +1,8 @@
 //! Carries out a final plan, and interprets the reply.
 
-use weft_expressions::resource_rules::result_problems;
+use weft_expressions::resource_rules::{RuleProblem, result_problems};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::graph::{Action, PlannedObject, StateRecord};
-use weft_graph_format::path::Path;
 use weft_graph_format::run::Attempt;
 use weft_protocol::{ObjectChange, TaskWrites};
 use weft_providers::CallError;
@@ -14,6 +13,7 @@ use crate::context::TaskContext;
 use crate::final_plan::{FinalPlan, final_plan, plan_again};
 use crate::outcome::{Done, TaskOutcome};
 use crate::problems;
+use crate::problems::reasons::{self, NotCalled};
 use crate::resource::{marked, settle_unknowns};
 use crate::shard::provider::is_alive;
 use crate::subject::{Problems, has_errors};
@@ -81,7 +81,7 @@ async fn apply_change(context: &mut TaskContext) -> TaskOutcome {
         Err(error) => return refused(change.restored(), vec![problems::plan_not_sent(&change.subject(), &error)]),
     };
     if let Err(reason) = context.ask(digest).await {
-        return TaskOutcome::NotCalled { reason };
+        return TaskOutcome::NotCalled(reason);
     }
     let request = ApplyRequest {
         address: change.address.clone(),
@@ -206,8 +206,8 @@ fn recorded(
 /// The outcome of a call without a proper reply: a failure if it is certain that nothing was sent, otherwise a doubt.
 fn no_reply(change: &Change<'_>, begun: &Begun, error: CallError) -> TaskOutcome {
     let subject = change.subject();
-    match &error {
-        CallError::Closed | CallError::NotRunning { .. } => TaskOutcome::NotCalled { reason: error.to_string() },
+    match error {
+        CallError::Closed | CallError::NotRunning { .. } => TaskOutcome::NotCalled(NotCalled::Provider(error)),
         _ if error.was_not_sent() => TaskOutcome::Failed {
             writes: change.restored(),
             diagnostics: vec![problems::call_failed(&subject, &error)],
@@ -275,7 +275,7 @@ fn judge(
     let writes = match written {
         Ok(writes) => writes,
         Err(why) => {
-            let reason = format!("the object that the provider returned cannot be stored: {why}");
+            let reason = reasons::object_not_encoded(&why);
             return TaskOutcome::InDoubt { reason, provider_dead: false, diagnostics: found };
         }
     };
@@ -284,12 +284,11 @@ fn judge(
         return TaskOutcome::Done(context.done(Some(&value), writes, found));
     }
     if unnamed {
-        let reason = format!("{provider} reported success, but returned no object");
+        let reason = reasons::no_object_returned(&provider);
         return TaskOutcome::InDoubt { reason, provider_dead: false, diagnostics: found };
     }
     if nothing_named && stopped {
-        let reason =
-            String::from("the create was interrupted, and the provider did not report whether it created an object");
+        let reason = reasons::create_interrupted();
         return TaskOutcome::InDoubt { reason, provider_dead: false, diagnostics: found };
     }
     TaskOutcome::Failed { writes, diagnostics: found, absence_unproven: nothing_named, unopened: false }
@@ -311,9 +310,8 @@ fn contradictions(
         }
         return vec![problems::object_after_delete(&subject, provider)];
     }
-    let inconsistent = |why: String, path: &Path| problems::inconsistent_result(&subject, provider, &why, path);
     if object.state.is_null() {
-        return vec![inconsistent(String::from("the provider returned no object"), &Path::ROOT)];
+        return vec![problems::no_resulting_object(&subject, provider)];
     }
     let broken = change.contradictions(&plan.planned, &object.state, begun);
     if legacy || plan.legacy {
@@ -322,5 +320,7 @@ fn contradictions(
         }
         return Vec::new();
     }
-    broken.into_iter().map(|problem| inconsistent(problem.to_string(), &problem.path)).collect()
+    let inconsistent =
+        |problem: RuleProblem| problems::inconsistent_result(&subject, provider, &problem.to_string(), &problem.path);
+    broken.into_iter().map(inconsistent).collect()
 }

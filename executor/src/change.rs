@@ -4,17 +4,19 @@ use std::sync::Arc;
 
 use weft_expressions::resource_rules::{RuleProblem, result_problems};
 use weft_graph_format::address::{DeposedKey, ResourceInstance};
+use weft_graph_format::codec::EncodeError;
 use weft_graph_format::formula::Formula;
 use weft_graph_format::graph::{FormulaIndex, Operation, OperationId, PlannedObject, PriorObject, StateRecord};
 use weft_graph_format::path::Path;
 use weft_graph_format::stored::InstanceObject;
 use weft_graph_format::value::Value;
 use weft_protocol::{ObjectChange, ObjectWrite, TaskWrites};
+use weft_providers::Provider;
 use weft_providers::call::{ImportTarget, ObjectState, ReadRequest};
-use weft_providers::{CallError, Provider};
 
 use crate::arguments::of_arguments;
 use crate::host::Host;
+use crate::problems::reasons::{MissingPart, Unclear};
 use crate::problems::{damaged, no_schema};
 use crate::resource::{ResourceType, marked, settle_unknowns};
 use crate::shard::Shard;
@@ -69,8 +71,8 @@ pub(crate) enum Seen {
     Object(Box<ObjectState>),
     /// The object does not exist.
     Nothing,
-    /// It is unknown whether the object exists. The text is the reason.
-    Unclear(String),
+    /// It is unknown whether the object exists.
+    Unclear(Unclear),
 }
 
 impl<'s> Change<'s> {
@@ -211,13 +213,12 @@ impl<'s> Change<'s> {
         begun: &Begun,
         record: &StateRecord,
         tainted: bool,
-    ) -> Result<Box<InstanceObject>, String> {
+    ) -> Result<Box<InstanceObject>, EncodeError> {
         let (value, _) = settle_unknowns(&object.state.unmark_deep().0);
         let sensitive = self.sensitive(&value, begun);
         self.kind
             .stored(&value, sensitive, object.private.clone(), record, tainted, object.identity.as_ref())
             .map(Box::new)
-            .map_err(|error| error.to_string())
     }
 
     /// A write that makes this change to the object in the state.
@@ -266,19 +267,17 @@ impl<'s> Change<'s> {
             identity: known.identity,
         };
         match begun.provider.read_resource(request).await {
-            Err(error) => Seen::Unclear(error.to_string()),
+            Err(error) => Seen::Unclear(Unclear::Call(error)),
             Ok(reply) => {
                 let said = self.subject().said(&reply.diagnostics);
                 if has_errors(&said) {
-                    return Seen::Unclear(summaries(&said));
+                    return Seen::Unclear(Unclear::Reported(summaries(&said)));
                 }
                 begun.warnings.extend(said);
                 let object = reply.value;
                 match object.state.is_null() {
                     true => Seen::Nothing,
-                    false if !object.state.is_wholly_known() => {
-                        Seen::Unclear(String::from("the provider returned unknown values"))
-                    }
+                    false if !object.state.is_wholly_known() => Seen::Unclear(Unclear::UnknownValues),
                     false => Seen::Object(Box::new(object)),
                 }
             }
@@ -291,15 +290,14 @@ impl<'s> Change<'s> {
         let imported = begun.provider.import_resource_state(&self.kind.name, target).await;
         let reply = match imported {
             Ok(reply) => reply,
-            Err(error @ CallError::UnknownType { .. }) => return Seen::Unclear(error.to_string()),
-            Err(error) => return Seen::Unclear(error.to_string()),
+            Err(error) => return Seen::Unclear(Unclear::Call(error)),
         };
         if reply.diagnostics.iter().any(|d| d.is_error() && d.summary == NO_SUCH_OBJECT) {
             return Seen::Nothing;
         }
         let said = self.subject().said(&reply.diagnostics);
         if has_errors(&said) {
-            return Seen::Unclear(summaries(&said));
+            return Seen::Unclear(Unclear::Reported(summaries(&said)));
         }
         let mut found = reply.value.into_iter().filter(|found| found.type_name == self.kind.name);
         match (found.next(), found.next()) {
@@ -308,8 +306,8 @@ impl<'s> Change<'s> {
                 let state = planned.map_or_else(|| one.object.state.clone(), |p| self.completed(&one.object.state, p));
                 self.read(begun, ObjectState { state, ..one.object }).await
             }
-            (None, _) => Seen::Unclear(String::from("the import by the provider returned no object of this type")),
-            (Some(_), Some(_)) => Seen::Unclear(String::from("the import by the provider returned several objects")),
+            (None, _) => Seen::Unclear(Unclear::NoObject),
+            (Some(_), Some(_)) => Seen::Unclear(Unclear::SeveralObjects),
         }
     }
 
@@ -332,7 +330,7 @@ impl<'s> Change<'s> {
     ///
     /// # Errors
     /// Returns an error if a part of the id is unknown.
-    pub(crate) fn promised(&self, planned: &Value) -> Option<Result<ImportTarget, String>> {
+    pub(crate) fn promised(&self, planned: &Value) -> Option<Result<ImportTarget, MissingPart>> {
         self.planned.lookup.as_deref().map(|template| filled(template, planned).map(ImportTarget::Id))
     }
 }
@@ -350,7 +348,7 @@ fn summaries(problems: &Problems) -> String {
 ///
 /// # Errors
 /// Returns an error if a value is empty or unknown, or is not a string, number or bool.
-pub(crate) fn filled(template: &str, object: &Value) -> Result<String, String> {
+pub(crate) fn filled(template: &str, object: &Value) -> Result<String, MissingPart> {
     let mut out = String::new();
     let mut rest = template;
     while let Some((before, after)) = rest.split_once('{') {
@@ -361,7 +359,7 @@ pub(crate) fn filled(template: &str, object: &Value) -> Result<String, String> {
             .and_then(|part| weft_expressions::convert::convert(part, &weft_graph_format::types::Type::String).ok());
         match text.as_ref().and_then(Value::as_str) {
             Some(text) if !text.is_empty() => out.push_str(text),
-            _ => return Err(format!("the look-up needs a value of {name}, which is empty or unknown")),
+            _ => return Err(MissingPart { name: name.to_owned() }),
         }
         rest = after;
     }

@@ -16,6 +16,7 @@ use weft_protocol::{SettleVerdict, Task, TaskWrites};
 use crate::held::is_young;
 use crate::host::Host;
 use crate::outcome::{Done, TaskOutcome, shown_name};
+use crate::problems::reasons::NotCalled;
 use crate::results::LiveResults;
 use crate::shard::Shard;
 use crate::shard::ephemeral::LiveObjects;
@@ -86,17 +87,16 @@ impl TaskContext {
     ///
     /// # Errors
     /// Returns the reason why there is no permission, or why it has expired.
-    pub(crate) async fn ask(&mut self, planned: Digest) -> Result<(), String> {
+    pub(crate) async fn ask(&mut self, planned: Digest) -> Result<(), NotCalled> {
         let asked = Moment::now();
-        let forgotten = || String::from("the task was cancelled");
-        let granted = self.permission.granted.take().ok_or_else(forgotten)?;
+        let granted = self.permission.granted.take().ok_or(NotCalled::Cancelled)?;
         let question = Event::Asked { run: self.run.id.clone(), task: self.task, planned };
-        self.permission.events.send(question).await.map_err(|_| forgotten())?;
-        granted.await.map_err(|_| forgotten())?;
+        self.permission.events.send(question).await.map_err(|_| NotCalled::Cancelled)?;
+        granted.await.map_err(|_| NotCalled::Cancelled)?;
         // The process may have been suspended since the grant arrived.
         let waited = u64::try_from(asked.elapsed().as_millis()).unwrap_or(u64::MAX);
         if !is_young(0, waited, self.host.intent_age_ms()) {
-            return Err(String::from("the intent was granted too late"));
+            return Err(NotCalled::TooLate);
         }
         Ok(())
     }

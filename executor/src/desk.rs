@@ -16,7 +16,7 @@ use weft_protocol::{OpenShard, Report, RunOrders, SettleOrder, SettleVerdict, Ta
 use crate::context::{Event, Permission, RunContext, TaskContext};
 use crate::docket::{DeskAction, Docket, Now};
 use crate::host::Host;
-use crate::problems::defect;
+use crate::problems::{reasons, shard_broken};
 use crate::settle::settle;
 use crate::shard::Shard;
 use crate::shard::ephemeral::ObjectSlot;
@@ -167,7 +167,7 @@ impl Desk {
             let opening = tokio::task::spawn_blocking(move || {
                 Shard::open(&host, &context.id, &context.live, context.objects.clone(), open)
             });
-            let outcome = opening.await.unwrap_or_else(|_| Err(vec![defect("The part of the plan cannot be opened.")]));
+            let outcome = opening.await.unwrap_or_else(|_| Err(vec![shard_broken()]));
             let _ = events.send(Event::Opened { run, shard: number, outcome: outcome.map(Box::new) }).await;
         });
     }
@@ -219,7 +219,7 @@ impl Desk {
             let context = TaskContext { host, run, shard, task, read_first: false, permission };
             let verdict = match AssertUnwindSafe(settle(&context, &order)).catch_unwind().await {
                 Ok(verdict) => verdict,
-                Err(_) => SettleVerdict::Unknown(String::from("a bug in the worker ended the search for evidence")),
+                Err(_) => SettleVerdict::Unknown(reasons::search_broken()),
             };
             let _ = events.send(Event::Settled { run: id, task, verdict }).await;
         });

@@ -12,7 +12,7 @@ use weft_protocol::diagnostics::encode_diagnostics;
 use weft_protocol::{HeldTask, OpenShard, Order, Report, SettleOrder, SettleVerdict, Task, TaskResult};
 
 use crate::held::{Dropped, Grant, HeldTasks, Start, UnfinishedWork};
-use crate::problems::defect;
+use crate::problems::{self, reasons};
 use crate::spool::{SpoolWork, SpooledResult};
 
 /// An action for the desk.
@@ -290,11 +290,11 @@ impl Docket {
     fn no_shard(&mut self, run: &RunId, number: u32, what: WaitingOrder) -> Vec<DeskAction> {
         match what {
             WaitingOrder::Begin(task, _) => {
-                let problem = defect(&format!("Shard {number} is not open at this worker."));
+                let problem = problems::shard_not_open(number);
                 self.finished(run, task, TaskResult::failed(encode_diagnostics(&[problem])));
             }
             WaitingOrder::Settle(order) => {
-                let verdict = SettleVerdict::Unknown(format!("shard {number} is not open at this worker"));
+                let verdict = SettleVerdict::Unknown(reasons::shard_not_open(number));
                 self.settled(run, order.task, verdict);
             }
             WaitingOrder::Arrived(_) | WaitingOrder::Close => {
@@ -343,14 +343,10 @@ impl Docket {
 
     /// Handles a task that ended with a panic.
     pub fn broken(&mut self, run: &RunId, task: Task) {
-        let problem = defect("A panic in the worker ended the task. The log of the worker has the details.");
+        let problem = problems::task_broken();
         let diagnostics = encode_diagnostics(&[problem]);
         let result = match self.held.is_called(run, task) {
-            true => TaskResult::InDoubt {
-                reason: String::from("a bug in the worker ended the task after the call was allowed"),
-                provider_dead: false,
-                diagnostics,
-            },
+            true => TaskResult::InDoubt { reason: reasons::task_broken(), provider_dead: false, diagnostics },
             false => TaskResult::failed(diagnostics),
         };
         self.finished(run, task, result);

@@ -5,7 +5,6 @@ use weft_graph_format::address::ResourceMode;
 use weft_graph_format::codec::{EncodeError, msgpack};
 use weft_graph_format::digest::Digest;
 use weft_graph_format::graph::Action;
-use weft_graph_format::path::Path;
 use weft_graph_format::value::Value;
 use weft_providers::call::{PlanRequest, PlannedChange};
 
@@ -168,12 +167,11 @@ fn plan_faults(change: &Change<'_>, begun: &Begun, reviewed: &Value, proposal: &
             broken.into_iter().map(|problem| problems::invalid_plan(&subject, &provider, &problem, &problem.path)),
         );
     }
-    let inconsistent = |why: String, path: &Path| problems::inconsistent_plan(&subject, &provider, &why, path);
     for problem in contradictions {
-        faults.push(inconsistent(problem.to_string(), &problem.path));
+        faults.push(problems::inconsistent_plan(&subject, &provider, &problem.to_string(), &problem.path));
     }
     for path in replace {
-        faults.push(inconsistent(format!("a change of {path} now needs a new object"), &path));
+        faults.push(problems::unplanned_replacement(&subject, &provider, &path));
     }
     faults
 }

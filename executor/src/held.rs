@@ -17,6 +17,7 @@ use weft_graph_format::digest::Digest;
 use weft_graph_format::run::RunId;
 use weft_protocol::{HeldPhase, HeldTask, PROTOCOL_OF_SPOOLS, Report, Task, TaskResult};
 
+use crate::problems::reasons::NotCalled;
 use crate::spool::{SpoolWork, SpooledResult};
 
 /// All tasks of all runs.
@@ -145,17 +146,17 @@ impl HeldTasks {
         let held = of_run.tasks.entry(task).or_insert_with(|| TaskEntry::new(None, HeldPhase::Asked));
         let reason = match held.phase {
             HeldPhase::Called | HeldPhase::Finished | HeldPhase::Preparing => return Grant::Ignore,
-            HeldPhase::Asked if held.shard.is_none() => "the worker does not hold the task",
-            HeldPhase::Asked if draining => "the run is being stopped",
+            HeldPhase::Asked if held.shard.is_none() => NotCalled::NotHeld,
+            HeldPhase::Asked if draining => NotCalled::Stopping,
             HeldPhase::Asked if held.asked_at.is_some_and(|asked| !is_young(asked, now, intent_age)) => {
-                "the intent was granted too late"
+                NotCalled::TooLate
             }
             HeldPhase::Asked => {
                 (held.phase, held.called) = (HeldPhase::Called, true);
                 return Grant::Call;
             }
         };
-        let result = Arc::new(TaskResult::NotCalled { reason: reason.to_owned() });
+        let result = Arc::new(TaskResult::NotCalled { reason: reason.to_string() });
         (held.phase, held.result) = (HeldPhase::Finished, Some(result.clone()));
         Grant::Answer(result)
     }
@@ -180,7 +181,7 @@ impl HeldTasks {
             }
             (Some(said), _) => Dropped::Answer(said.clone()),
             (None, _) => {
-                let result = Arc::new(TaskResult::NotCalled { reason: "the task was no longer needed".to_owned() });
+                let result = Arc::new(TaskResult::NotCalled { reason: NotCalled::NotNeeded.to_string() });
                 (held.phase, held.result) = (HeldPhase::Finished, Some(result.clone()));
                 Dropped::Answer(result)
             }

@@ -64,6 +64,7 @@ pub use held::UnfinishedWork;
 pub use options::{EphemeralStep, HostMessage, WorkerOptions};
 pub use packages::{NoPackages, Packages};
 pub use spool::{
-    FileSpool, FoundResults, PlainSpool, Spool, SpoolError, SpoolSeal, SpoolWork, SpooledResult, WorkerSpool,
+    FileSpool, FoundResults, PlainSpool, SealError, Spool, SpoolError, SpoolSeal, SpoolWork, SpooledResult,
+    UnreadableRecord, WorkerSpool,
 };
 pub use worker::{Channel, Ended, Worker, WorkerFigures, WorkerHandle};

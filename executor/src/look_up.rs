@@ -16,13 +16,12 @@ use weft_providers::call::{ImportTarget, ObjectState};
 
 use crate::change::{Begun, Change, Seen, filled};
 use crate::final_plan::FinalPlan;
+use crate::problems::reasons::{self, MissingPart, NoLookUp};
 
 /// The maximum number of attributes of an object that are shown, so that the user recognizes the object.
 const MOST_SHOWN: usize = 12;
 /// The maximum length of a shown attribute, in bytes of JSON. Longer values are usually documents.
 const MOST_OF_VALUE: usize = 200;
-/// The maximum number of differences from the plan that a message names.
-const MOST_DIFFERENCES: usize = 5;
 
 /// How an object can be found.
 pub(crate) struct LookUp {
@@ -44,7 +43,7 @@ impl Change<'_> {
 
     /// The import id from the template in the table, with values of the planned object. `None` if the table does not
     /// contain the type, or if the description of the type promises strongly consistent look-ups, which are better.
-    fn named(&self, plan: &FinalPlan) -> Option<Result<LookUp, String>> {
+    fn named(&self, plan: &FinalPlan) -> Option<Result<LookUp, MissingPart>> {
         if self.planned.lookup.is_some() {
             return None;
         }
@@ -56,14 +55,13 @@ impl Change<'_> {
     /// identity of the object.
     ///
     /// # Errors
-    /// Returns the reason why the object cannot be looked up. The reason is empty if the object has neither a template
-    /// in this table nor a planned identity.
-    pub(crate) fn look_up(&self, plan: &FinalPlan) -> Result<LookUp, String> {
+    /// Returns the reason why the object cannot be looked up.
+    pub(crate) fn look_up(&self, plan: &FinalPlan) -> Result<LookUp, NoLookUp> {
         match (self.named(plan), self.identified(plan)) {
             (Some(Ok(named)), _) => Ok(named),
             (_, Some(identified)) => Ok(identified),
-            (Some(Err(why)), None) => Err(why),
-            (None, None) => Err(String::new()),
+            (Some(Err(missing)), None) => Err(NoLookUp::Missing(missing)),
+            (None, None) => Err(NoLookUp::NoMethod),
         }
     }
 
@@ -129,7 +127,7 @@ impl Change<'_> {
         plan: &FinalPlan,
         intent: Option<Digest>,
     ) -> Result<Box<ObjectState>, SettleVerdict> {
-        let look_up = self.look_up(plan).map_err(SettleVerdict::Unknown)?;
+        let look_up = self.look_up(plan).map_err(|why| SettleVerdict::Unknown(why.to_string()))?;
         let is_hidden = self.is_hidden(&look_up, plan, begun);
         let LookUp { target, id } = look_up;
         let shown = if is_hidden { "(sensitive value)" } else { id.as_str() };
@@ -141,19 +139,17 @@ impl Change<'_> {
                     return Ok(object);
                 }
                 let differences = differences.iter().map(Path::to_string).collect::<Vec<_>>();
-                let reason = found_reason(shown, was_absent, &differences);
+                let reason = reasons::found(shown, was_absent, &differences);
                 if is_hidden {
                     return Err(SettleVerdict::Unknown(reason));
                 }
                 let attributes = self.shown(&object.state, &plan.planned, begun);
                 Err(SettleVerdict::Found(Box::new(Candidate { reason, id, attributes })))
             }
-            Seen::Nothing => Err(SettleVerdict::Unknown(format!(
-                "an object with the id {shown} was looked up and not found, which does not prove that none exists"
-            ))),
+            Seen::Nothing => Err(SettleVerdict::Unknown(reasons::not_found(shown))),
             // The provider's message may contain the name.
-            Seen::Unclear(_) if is_hidden => Err(SettleVerdict::Unknown(String::from("its look-up failed"))),
-            Seen::Unclear(why) => Err(SettleVerdict::Unknown(why)),
+            Seen::Unclear(_) if is_hidden => Err(SettleVerdict::Unknown(reasons::hidden_look_up_failed())),
+            Seen::Unclear(why) => Err(SettleVerdict::Unknown(why.to_string())),
         }
     }
 
@@ -196,20 +192,6 @@ fn is_empty(value: &Value) -> bool {
     }
 }
 
-fn found_reason(id: &str, was_absent: bool, differences: &[String]) -> String {
-    let since = match was_absent {
-        true => "did not exist before the operation",
-        false => "may be older than the operation",
-    };
-    if differences.is_empty() {
-        return format!("an object with the id {id} exists and is as planned, but it {since}");
-    }
-    let named = differences.iter().take(MOST_DIFFERENCES).map(|path| path.trim_start_matches('.'));
-    let named = named.collect::<Vec<_>>().join(", ");
-    let more = if differences.len() > MOST_DIFFERENCES { " and more" } else { "" };
-    format!("an object with the id {id} exists; it {since}, and differs from the plan in {named}{more}")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -221,21 +203,5 @@ mod tests {
         assert!(empty.iter().all(is_empty));
         let full = [Value::string("a"), Value::int(1), Value::bool(true), texts(vec![Value::string("")])];
         assert!(!full.iter().any(is_empty));
-    }
-
-    #[test]
-    fn the_reason_says_what_is_missing_for_a_proof() {
-        let reason = |absent, paths: &[&str]| {
-            found_reason("b", absent, &paths.iter().map(ToString::to_string).collect::<Vec<_>>())
-        };
-        assert_eq!(
-            reason(false, &[]),
-            "an object with the id b exists and is as planned, but it may be older than the operation"
-        );
-        assert_eq!(
-            reason(true, &[".a", ".b", ".c", ".d", ".e", ".f"]),
-            "an object with the id b exists; it did not exist before the operation, and differs from the plan in a, b, c, \
-             d, e and more"
-        );
     }
 }

@@ -7,6 +7,7 @@ use weft_graph_format::value::Value;
 use weft_protocol::diagnostics::encode_diagnostics;
 use weft_protocol::{ObjectChange, ShownName, TaskDone, TaskResult, TaskWrites};
 
+use crate::problems::reasons::NotCalled;
 use crate::subject::Problems;
 
 /// The end of a task.
@@ -26,7 +27,7 @@ pub(crate) enum TaskOutcome {
     /// The outcome is unknown.
     InDoubt { reason: String, provider_dead: bool, diagnostics: Problems },
     /// No call was made for the granted intent, and no call will be made.
-    NotCalled { reason: String },
+    NotCalled(NotCalled),
 }
 
 /// The result of an operation that is done.
@@ -78,7 +79,7 @@ impl From<TaskOutcome> for TaskResult {
             TaskOutcome::InDoubt { reason, provider_dead, diagnostics } => {
                 TaskResult::InDoubt { reason, provider_dead, diagnostics: encode_diagnostics(&diagnostics) }
             }
-            TaskOutcome::NotCalled { reason } => TaskResult::NotCalled { reason },
+            TaskOutcome::NotCalled(reason) => TaskResult::NotCalled { reason: reason.to_string() },
         }
     }
 }

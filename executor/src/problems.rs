@@ -1,4 +1,6 @@
-//! The diagnostics of a worker, as constructors.
+//! The diagnostics of a worker, as constructors. [`reasons`] has the parts of reports that are no diagnostics.
+
+pub(crate) mod reasons;
 
 use std::fmt::Display;
 
@@ -11,6 +13,7 @@ use weft_graph_format::path::Path;
 use weft_providers::{CallError, ProviderOpenError};
 
 use crate::subject::{DiagnosticSubject, Problems};
+use reasons::NoFunction;
 
 /// The summary of diagnostics about a plan that contradicts itself.
 const DAMAGED_PLAN: &str = "Damaged plan";
@@ -60,15 +63,46 @@ pub(crate) fn no_schema(subject: &DiagnosticSubject<'_>, type_name: &str) -> Dia
     subject.error(DAMAGED_PLAN, detail)
 }
 
-/// The fragment, or a part of it, cannot be decoded.
-pub(crate) fn unreadable(what: &str, error: &dyn Display) -> Diagnostic {
+/// What a worker receives of a plan.
+pub(crate) enum PlanPart<'p> {
+    /// The fragment.
+    Fragment,
+    /// The value of an input variable.
+    Input(&'p str),
+    /// A formula of the fragment.
+    Formula,
+    /// The result of an operation.
+    Result(u32),
+}
+
+/// A part of the plan cannot be decoded.
+pub(crate) fn unreadable(part: PlanPart<'_>, error: &dyn Display) -> Diagnostic {
+    let what = match part {
+        PlanPart::Fragment => "its part of the plan".to_owned(),
+        PlanPart::Input(name) => format!("the input var.{name}"),
+        PlanPart::Formula => "a formula".to_owned(),
+        PlanPart::Result(operation) => format!("the result of operation {operation}"),
+    };
     let detail = format!("This worker cannot read {what}: {error}. Make a new plan with the worker's version of Weft.");
     Diagnostic::error("Unreadable plan", detail)
 }
 
-/// A bug in the worker.
-pub(crate) fn defect(detail: &str) -> Diagnostic {
-    Diagnostic::error("Worker failed", detail)
+/// The summary of diagnostics about a bug in the worker.
+const WORKER_FAILED: &str = "Worker failed";
+
+/// An operation was ordered for a shard that is not open.
+pub(crate) fn shard_not_open(number: u32) -> Diagnostic {
+    Diagnostic::error(WORKER_FAILED, format!("Shard {number} is not open at this worker."))
+}
+
+/// The opening of a shard panicked.
+pub(crate) fn shard_broken() -> Diagnostic {
+    Diagnostic::error(WORKER_FAILED, "The part of the plan cannot be opened.")
+}
+
+/// A task panicked.
+pub(crate) fn task_broken() -> Diagnostic {
+    Diagnostic::error(WORKER_FAILED, "A panic in the worker ended the task. The log of the worker has the details.")
 }
 
 /// The worker has no provider packages.
@@ -81,7 +115,7 @@ pub(crate) fn no_packages(source: &str, version: &str) -> Diagnostic {
 }
 
 /// Functions of a provider cannot be called.
-pub(crate) fn unavailable_function(provider: &FunctionProvider, why: &str) -> Diagnostic {
+pub(crate) fn unavailable_function(provider: &FunctionProvider, why: &NoFunction) -> Diagnostic {
     let detail = format!("Functions of {provider} cannot be called: {why}.");
     Diagnostic::error("Unavailable provider function", detail)
 }
@@ -214,7 +248,7 @@ pub(crate) fn object_gone(subject: &DiagnosticSubject<'_>) -> Diagnostic {
 }
 
 /// The object cannot be read after an uncertain attempt.
-pub(crate) fn unread(subject: &DiagnosticSubject<'_>, why: &str) -> Diagnostic {
+pub(crate) fn unread(subject: &DiagnosticSubject<'_>, why: &dyn Display) -> Diagnostic {
     let detail = format!(
         "The outcome of an earlier attempt is unknown, so {} must be read first. The read failed: {why}.",
         subject.address
@@ -267,6 +301,11 @@ pub(crate) fn inconsistent_plan(subject: &DiagnosticSubject<'_>, provider: &str,
     subject.place(subject.error("Provider produced inconsistent final plan", detail), path)
 }
 
+/// A final plan replaces an object that the reviewed plan updates, because of a change at `path`.
+pub(crate) fn unplanned_replacement(subject: &DiagnosticSubject<'_>, provider: &str, path: &Path) -> Diagnostic {
+    inconsistent_plan(subject, provider, &format!("a change of {path} now needs a new object"), path)
+}
+
 /// The result of a change has unknown parts.
 pub(crate) fn unknown_result(subject: &DiagnosticSubject<'_>, provider: &str, path: &Path) -> Diagnostic {
     let part = if path.0.is_empty() { String::from("the whole object") } else { path.to_string() };
@@ -286,6 +325,11 @@ pub(crate) fn object_after_delete(subject: &DiagnosticSubject<'_>, provider: &st
         subject.address
     );
     subject.error("Provider returned invalid result object after apply", detail)
+}
+
+/// A change succeeded, but its provider returned no object.
+pub(crate) fn no_resulting_object(subject: &DiagnosticSubject<'_>, provider: &str) -> Diagnostic {
+    inconsistent_result(subject, provider, "the provider returned no object", &Path::ROOT)
 }
 
 /// The result of a change contradicts its plan.
@@ -342,9 +386,22 @@ pub(crate) fn unsupported_provisioner(kind: &str) -> Diagnostic {
     Diagnostic::error("Provisioner not supported", detail)
 }
 
-/// The arguments of a `local-exec` provisioner are unsuitable.
-pub(crate) fn invalid_command(detail: &str) -> Diagnostic {
-    Diagnostic::error("Invalid local-exec provisioner command", detail)
+/// The summary of diagnostics about unsuitable arguments of a `local-exec` provisioner.
+const INVALID_COMMAND: &str = "Invalid local-exec provisioner command";
+
+/// A `local-exec` provisioner has no command.
+pub(crate) fn no_command() -> Diagnostic {
+    Diagnostic::error(INVALID_COMMAND, "The command must be a string that is not empty.")
+}
+
+/// The interpreter of a `local-exec` provisioner names no program.
+pub(crate) fn no_interpreter() -> Diagnostic {
+    Diagnostic::error(INVALID_COMMAND, "The argument \"interpreter\" contains no string.")
+}
+
+/// The line in place of output that depends on sensitive or ephemeral values, as `what` says.
+pub(crate) fn output_suppressed(what: &str) -> String {
+    format!("(output suppressed due to {what} value in config)")
 }
 
 /// A command failed. If the text of the command must not be shown, `hidden` says on which values the text depends.
@@ -360,6 +417,28 @@ pub(crate) fn command_failed(error: &dyn Display, command: &str, output: &str, h
 #[cfg(feature = "ssh")]
 pub(crate) fn remote_exec_failed(detail: &dyn Display) -> Diagnostic {
     Diagnostic::error("remote-exec provisioner error", detail.to_string())
+}
+
+/// The script of a `remote-exec` provisioner was not uploaded.
+#[cfg(feature = "ssh")]
+pub(crate) fn script_not_uploaded(error: &dyn Display) -> Diagnostic {
+    remote_exec_failed(&reasons::script_not_uploaded(error))
+}
+
+/// A script of a `remote-exec` provisioner failed. If its output must not be shown, `hidden` says on which values the
+/// output depends.
+#[cfg(feature = "ssh")]
+pub(crate) fn script_failed(path: &str, error: &dyn Display, hidden: Option<&str>) -> Diagnostic {
+    remote_exec_failed(&match hidden {
+        Some(what) => format!("error executing {path:?}: {error}. Its output depends on {what} values"),
+        None => format!("error executing {path:?}: {error}"),
+    })
+}
+
+/// The upload of a `file` provisioner began and failed.
+#[cfg(feature = "ssh")]
+pub(crate) fn upload_refused(error: &dyn Display) -> Diagnostic {
+    upload_failed(&reasons::upload_failed(error))
 }
 
 /// A `file` provisioner failed.

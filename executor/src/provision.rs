@@ -24,6 +24,7 @@ use weft_graph_format::value::{Kind, Value};
 use crate::arguments::of_arguments;
 use crate::context::TaskContext;
 use crate::outcome::{Done, TaskOutcome};
+use crate::problems::reasons::NotCalled;
 use crate::problems::{self, not_here};
 use crate::saying::Saying;
 use crate::subject::Problems;
@@ -76,7 +77,7 @@ enum Setback {
     /// The provisioner failed.
     Failed(Problems),
     /// There was no permission to begin.
-    NotCalled(String),
+    NotCalled(NotCalled),
     /// The provisioner began, and its outcome is unknown.
     Uncertain(String),
     /// This build of Weft does not have this kind of provisioner.
@@ -129,7 +130,7 @@ pub(crate) async fn provision(context: &mut TaskContext) -> TaskOutcome {
     };
     match carry_out(context, assignment(&address, provisioner, &value)).await {
         Ok(()) => TaskOutcome::Done(succeeded(context, instance, *when)),
-        Err(Setback::NotCalled(reason)) => TaskOutcome::NotCalled { reason },
+        Err(Setback::NotCalled(reason)) => TaskOutcome::NotCalled(reason),
         Err(Setback::Unsupported) => TaskOutcome::failed(vec![place(problems::unsupported_provisioner(provisioner))]),
         // With `on_failure = continue`, the failure does not stop the run.
         Err(Setback::Failed(problems)) if *continues => {
@@ -232,7 +233,7 @@ fn text_of(value: Option<&Value>) -> Option<String> {
 fn read(arguments: &Value) -> Result<LocalExec, Diagnostic> {
     let field = |name: &str| arguments.as_fields().and_then(|fields| fields.get(name));
     let Some(command) = text_of(field("command")).filter(|command| !command.is_empty()) else {
-        return Err(problems::invalid_command("The command must be a string that is not empty."));
+        return Err(problems::no_command());
     };
     let mut words: Vec<String> = match field("interpreter").map(|list| list.open().1) {
         Some(Kind::List(items) | Kind::Tuple(items)) if !items.items().is_empty() => {
@@ -246,7 +247,7 @@ fn read(arguments: &Value) -> Result<LocalExec, Diagnostic> {
     });
     let mut words = words.into_iter();
     let Some(program) = words.next() else {
-        return Err(problems::invalid_command("The argument \"interpreter\" contains no string."));
+        return Err(problems::no_interpreter());
     };
     Ok(LocalExec {
         command,
@@ -267,7 +268,7 @@ async fn run(
 ) -> Result<(), (CommandError, String)> {
     let failed = |error: std::io::Error| (CommandError::Start(error), String::new());
     match hidden {
-        Some(what) => saying.say(format!("(output suppressed due to {what} value in config)")).await,
+        Some(what) => saying.say(problems::output_suppressed(what)).await,
         None if command.quiet => saying.say("local-exec: Executing: Suppressed by quiet=true".to_owned()).await,
         None => {
             let words = std::iter::once(&command.program).chain(&command.arguments);

@@ -10,6 +10,7 @@ use crate::apply::{as_planned, found};
 use crate::change::{Begun, Change, Seen};
 use crate::context::TaskContext;
 use crate::final_plan::final_plan;
+use crate::problems::reasons;
 
 /// Looks for evidence, and returns the verdict.
 pub(crate) async fn settle(context: &TaskContext, order: &SettleOrder) -> SettleVerdict {
@@ -30,8 +31,8 @@ pub(crate) async fn settle(context: &TaskContext, order: &SettleOrder) -> Settle
     if let Some(id) = &order.adopt {
         return match change.find(&mut begun, named(&change, id), None).await {
             Seen::Object(object) => applied(context, &change, begun, &object),
-            Seen::Nothing => SettleVerdict::Unknown(format!("there is no object with the id {id:?}")),
-            Seen::Unclear(why) => SettleVerdict::Unknown(why),
+            Seen::Nothing => SettleVerdict::Unknown(reasons::no_object_with_id(id)),
+            Seen::Unclear(why) => SettleVerdict::Unknown(why.to_string()),
         };
     }
     match change.planned.action {
@@ -42,7 +43,7 @@ pub(crate) async fn settle(context: &TaskContext, order: &SettleOrder) -> Settle
                 SettleVerdict::Applied(Box::new(context.done(None, writes, begun.warnings).into()))
             }
             Seen::Object(_) => not_applied,
-            Seen::Unclear(why) => SettleVerdict::Unknown(why),
+            Seen::Unclear(why) => SettleVerdict::Unknown(why.to_string()),
         },
         _ => match change.look(&mut begun).await {
             // This case comes first, because an unchanged object may also be as planned.
@@ -55,8 +56,8 @@ pub(crate) async fn settle(context: &TaskContext, order: &SettleOrder) -> Settle
                 Ok(_) => not_applied,
                 Err(problems) => SettleVerdict::Unknown(first_error(&problems)),
             },
-            Seen::Nothing => SettleVerdict::Unknown(String::from("the object no longer exists")),
-            Seen::Unclear(why) => SettleVerdict::Unknown(why),
+            Seen::Nothing => SettleVerdict::Unknown(reasons::object_disappeared()),
+            Seen::Unclear(why) => SettleVerdict::Unknown(why.to_string()),
         },
     }
 }
@@ -81,12 +82,12 @@ async fn created(context: &TaskContext, change: &Change<'_>, mut begun: Begun, o
     };
     let target = match promised {
         Ok(target) => target,
-        Err(why) => return SettleVerdict::Unknown(why),
+        Err(missing) => return SettleVerdict::Unknown(missing.to_string()),
     };
     match change.find(&mut begun, target, Some(&plan.planned)).await {
         Seen::Object(object) => applied(context, change, begun, &object),
         Seen::Nothing => SettleVerdict::NotApplied { holder_dead: order.holder_dead },
-        Seen::Unclear(why) => SettleVerdict::Unknown(why),
+        Seen::Unclear(why) => SettleVerdict::Unknown(why.to_string()),
     }
 }
 

@@ -29,7 +29,7 @@ use provider::ProviderSlot;
 
 use crate::carried;
 use crate::host::Host;
-use crate::problems;
+use crate::problems::{self, PlanPart};
 use crate::resource::{ResourceType, ResourceTypes};
 use crate::results::{LiveResults, ShardResults};
 use crate::subject::Problems;
@@ -78,21 +78,22 @@ impl Shard {
         let OpenShard { shard: number, restored, package } = open;
         let ShardPackage { fragment, exports, inputs: given, bound, .. } = package.unwrap_or_default();
         let package = FragmentPackage::decode(&fragment)
-            .map_err(|error| vec![problems::unreadable("its part of the plan", &error)])?;
+            .map_err(|error| vec![problems::unreadable(PlanPart::Fragment, &error)])?;
         let FragmentPackage { manifest, mut schemas, mut fragment, .. } = package;
         let mut problems = Vec::new();
         let mut inputs = BTreeMap::new();
         for (name, bytes) in &given {
             match carried::decode_value(bytes) {
                 Ok(value) => drop(inputs.insert(name.clone(), value)),
-                Err(error) => problems.push(problems::unreadable(&format!("the input var.{name}"), &error)),
+                Err(error) => problems.push(problems::unreadable(PlanPart::Input(name), &error)),
             }
         }
-        let formulas = fragment.formulas.formulas().map_err(|error| vec![problems::unreadable("a formula", &error)])?;
+        let formulas =
+            fragment.formulas.formulas().map_err(|error| vec![problems::unreadable(PlanPart::Formula, &error)])?;
         let results = ShardResults::new(&fragment, exports);
         for (operation, bytes) in &restored {
             if let Err(error) = results.arrived(*operation, bytes, live) {
-                problems.push(problems::unreadable(&format!("the result of operation {operation}"), &error));
+                problems.push(problems::unreadable(PlanPart::Result(*operation), &error));
             }
         }
         let mut types = ResourceTypes::default();

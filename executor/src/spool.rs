@@ -6,6 +6,7 @@
 //! process that made the result.
 
 mod file;
+mod problems;
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,7 +14,8 @@ use std::sync::Arc;
 use weft_graph_format::run::RunId;
 use weft_protocol::{Task, TaskResult};
 
-pub use file::{FileSpool, FoundResults, SpoolError};
+pub use file::{FileSpool, FoundResults};
+pub use problems::{SpoolError, UnreadableRecord};
 
 /// A result without an acknowledgement.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,8 +56,11 @@ pub trait Spool: Send + Sync {
     ///
     /// # Errors
     /// Returns an error if the results are not durable.
-    fn write(&self, work: &SpoolWork) -> Result<(), String>;
+    fn write(&self, work: &SpoolWork) -> Result<(), SpoolError>;
 }
+
+/// Why a record cannot be encrypted or decrypted.
+pub type SealError = Box<dyn std::error::Error + Send + Sync>;
 
 /// Encrypts the records of a spool.
 pub trait SpoolSeal: Send + Sync {
@@ -66,13 +71,13 @@ pub trait SpoolSeal: Send + Sync {
     ///
     /// # Errors
     /// Returns an error if the record cannot be encrypted.
-    fn seal(&self, plain: &[u8]) -> Result<Vec<u8>, String>;
+    fn seal(&self, plain: &[u8]) -> Result<Vec<u8>, SealError>;
 
     /// Decrypts a record.
     ///
     /// # Errors
     /// Returns an error if the record cannot be decrypted.
-    fn open(&self, sealed: &[u8]) -> Result<Vec<u8>, String>;
+    fn open(&self, sealed: &[u8]) -> Result<Vec<u8>, SealError>;
 }
 
 /// Encrypts nothing.
@@ -84,11 +89,11 @@ impl SpoolSeal for PlainSpool {
         false
     }
 
-    fn seal(&self, plain: &[u8]) -> Result<Vec<u8>, String> {
+    fn seal(&self, plain: &[u8]) -> Result<Vec<u8>, SealError> {
         Ok(plain.to_vec())
     }
 
-    fn open(&self, sealed: &[u8]) -> Result<Vec<u8>, String> {
+    fn open(&self, sealed: &[u8]) -> Result<Vec<u8>, SealError> {
         Ok(sealed.to_vec())
     }
 }

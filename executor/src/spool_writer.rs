@@ -7,7 +7,7 @@ use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
 use crate::docket::Docket;
-use crate::spool::{Spool, SpoolWork};
+use crate::spool::{Spool, SpoolError, SpoolWork};
 
 /// If a connected coordinator does not acknowledge a result within this time, the result is also written to the spool.
 /// A store acknowledges within milliseconds, so the spool usually costs nothing. If there is no acknowledgement after
@@ -23,7 +23,7 @@ pub(crate) struct SpoolWriter {
     place: Arc<dyn Spool>,
     /// The incarnation of this process.
     maker: String,
-    writing: Option<JoinHandle<(SpoolWork, Result<(), String>)>>,
+    writing: Option<JoinHandle<(SpoolWork, Result<(), SpoolError>)>>,
     /// Whether results may be stored. Results of an encrypted state are stored only in an encrypted file.
     allowed: bool,
     /// The time of the last attempt, if it failed. The failure was logged once.

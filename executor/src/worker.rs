@@ -13,6 +13,7 @@ use crate::desk::Desk;
 use crate::held::UnfinishedWork;
 use crate::host::Host;
 use crate::options::WorkerOptions;
+use crate::problems::reasons;
 use crate::spool_writer::{ACKNOWLEDGEMENT, SpoolWriter};
 use crate::unsent::Unsent;
 
@@ -242,9 +243,9 @@ impl Worker {
                 welcome
             }
             Ok(CoordinatorFrame { welcome: None, .. }) => {
-                return Ended::Refused(String::from("the first frame of the coordinator contains no welcome"));
+                return Ended::Refused(reasons::no_welcome());
             }
-            Err(error) => return Ended::Refused(format!("the coordinator's first frame cannot be decoded: {error}")),
+            Err(error) => return Ended::Refused(reasons::first_frame_undecodable(&error)),
         };
         self.note(true);
         let ended = self.serve(&welcome, incoming, outgoing).await;

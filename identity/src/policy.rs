@@ -78,8 +78,48 @@ pub enum PolicyError {
     Invalid {
         /// The file.
         path: String,
-        /// The problem, with line and column.
-        error: String,
+        /// The problem.
+        error: PolicyProblem,
+    },
+}
+
+/// Why the content of a policy file is invalid.
+#[derive(Debug, thiserror::Error)]
+pub enum PolicyProblem {
+    /// The text is not TOML, or not in the form of the file. The message has line and column if they are known.
+    #[error("{}", .0.to_string().trim_end())]
+    Form(#[source] toml::de::Error),
+    /// A rule has neither an identity nor a token, or both.
+    #[error("rule {rule} needs either `identity` or `token`")]
+    IdentityOrToken {
+        /// The position of the rule, from 1.
+        rule: usize,
+    },
+    /// A rule gives nothing.
+    #[error("rule {rule} needs at least one role and one state")]
+    GivesNothing {
+        /// The position of the rule, from 1.
+        rule: usize,
+    },
+    /// The token of a rule names no issuer.
+    #[error("the token of rule {rule} needs `issuer`")]
+    NoIssuer {
+        /// The position of the rule, from 1.
+        rule: usize,
+    },
+    /// The token of a rule names an issuer whose tokens are not accepted.
+    #[error("rule {rule} names the issuer {issuer}, which no [[issuer]] describes")]
+    UnknownIssuer {
+        /// The position of the rule, from 1.
+        rule: usize,
+        /// The pattern for the issuer.
+        issuer: String,
+    },
+    /// The token of a rule names only an issuer.
+    #[error("the token of rule {rule} needs a claim besides `issuer`: anyone can get a token of a public issuer")]
+    OnlyIssuer {
+        /// The position of the rule, from 1.
+        rule: usize,
     },
 }
 
@@ -100,18 +140,18 @@ impl Policy {
     /// Reads a policy from text.
     ///
     /// # Errors
-    /// Returns a message, with line and column if these are known.
-    pub fn parse(text: &str) -> Result<Policy, String> {
-        let policy: Policy = toml::from_str(text).map_err(|error| error.to_string().trim_end().to_owned())?;
+    /// Returns an error if the text is not in the form of the file, or if a rule cannot be used.
+    pub fn parse(text: &str) -> Result<Policy, PolicyProblem> {
+        let policy: Policy = toml::from_str(text).map_err(PolicyProblem::Form)?;
         for (index, rule) in policy.rules.iter().enumerate() {
             let number = index + 1;
             match (&rule.identity, &rule.token) {
                 (Some(_), None) => {}
                 (None, Some(claims)) => policy.check_claims(number, claims)?,
-                _ => return Err(format!("rule {number} needs either `identity` or `token`")),
+                _ => return Err(PolicyProblem::IdentityOrToken { rule: number }),
             }
             if rule.roles.is_empty() || rule.states.is_empty() {
-                return Err(format!("rule {number} needs at least one role and one state"));
+                return Err(PolicyProblem::GivesNothing { rule: number });
             }
         }
         Ok(policy)
@@ -119,17 +159,15 @@ impl Policy {
 
     /// Checks the claims of a rule. Without a known issuer and another claim, the rule could match tokens of other
     /// pipelines.
-    fn check_claims(&self, number: usize, claims: &BTreeMap<String, Pattern>) -> Result<(), String> {
+    fn check_claims(&self, rule: usize, claims: &BTreeMap<String, Pattern>) -> Result<(), PolicyProblem> {
         let Some(issuer) = claims.get(ISSUER) else {
-            return Err(format!("the token of rule {number} needs `issuer`"));
+            return Err(PolicyProblem::NoIssuer { rule });
         };
         if !self.issuers.iter().any(|known| known.url == issuer.to_string()) {
-            return Err(format!("rule {number} names the issuer {issuer}, which no [[issuer]] describes"));
+            return Err(PolicyProblem::UnknownIssuer { rule, issuer: issuer.to_string() });
         }
         if claims.len() < 2 {
-            return Err(format!(
-                "the token of rule {number} needs a claim besides `issuer`: anyone can get a token of a public issuer"
-            ));
+            return Err(PolicyProblem::OnlyIssuer { rule });
         }
         Ok(())
     }
@@ -244,7 +282,7 @@ mod tests {
             ),
             ("rule = 3", "invalid type"),
         ] {
-            let error = Policy::parse(text).unwrap_err();
+            let error = Policy::parse(text).unwrap_err().to_string();
             assert!(error.contains(words), "{text}: {error}");
         }
     }

@@ -53,7 +53,7 @@ pub struct TokenIssuer {
 }
 
 /// Why a token is refused. Never contains the token.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, thiserror::Error)]
 pub enum TokenError {
     /// The token is not a JWT.
     #[error("the token is not a JSON web token")]
@@ -79,8 +79,62 @@ pub enum TokenError {
         /// The issuer.
         issuer: String,
         /// The reason.
-        error: String,
+        error: IssuerKeysError,
     },
+}
+
+/// Why the keys of an issuer cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum IssuerKeysError {
+    /// The file with the keys cannot be read.
+    #[error("{}: {error}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// The reason of the operating system.
+        error: std::io::Error,
+    },
+    /// The keys have no valid form.
+    #[error("{0}")]
+    Keys(#[source] serde_json::Error),
+    /// The description of the issuer has no valid form.
+    #[error("{url}: {error}")]
+    Description {
+        /// The address of the description.
+        url: String,
+        /// The reason.
+        error: serde_json::Error,
+    },
+    /// The description is that of another issuer.
+    #[error("{url} describes the issuer {found:?}")]
+    OtherIssuer {
+        /// The address of the description.
+        url: String,
+        /// The issuer in the description.
+        found: String,
+    },
+    /// An address is not a URL.
+    #[error("{url}: {error}")]
+    Address {
+        /// The address.
+        url: String,
+        /// The reason.
+        error: url::ParseError,
+    },
+    /// An address is not secure.
+    #[error("{0} is not an https address")]
+    NotHttps(String),
+    /// A request failed.
+    #[error("{url}: {error}")]
+    Request {
+        /// The address.
+        url: String,
+        /// The reason.
+        error: reqwest::Error,
+    },
+    /// A document is too large.
+    #[error("{0} is larger than {MAX_DOCUMENT} bytes")]
+    TooLarge(String),
 }
 
 /// Verifies tokens, and caches the keys of issuers.
@@ -169,34 +223,42 @@ impl Tokens {
         }
     }
 
-    async fn read_keys(&self, issuer: &TokenIssuer) -> Result<JwkSet, String> {
+    async fn read_keys(&self, issuer: &TokenIssuer) -> Result<JwkSet, IssuerKeysError> {
         let document = match &issuer.keys_file {
-            Some(file) => tokio::fs::read(file).await.map_err(|error| format!("{}: {error}", file.display()))?,
+            Some(file) => {
+                let keys = tokio::fs::read(file).await;
+                keys.map_err(|error| IssuerKeysError::File { path: file.clone(), error })?
+            }
             None => {
                 let url = format!("{}/.well-known/openid-configuration", issuer.url.trim_end_matches('/'));
                 let found = self.get(&url).await?;
-                let found: Discovery = serde_json::from_slice(&found).map_err(|error| format!("{url}: {error}"))?;
+                let found: Discovery = match serde_json::from_slice(&found) {
+                    Ok(found) => found,
+                    Err(error) => return Err(IssuerKeysError::Description { url, error }),
+                };
                 if found.issuer != issuer.url {
-                    return Err(format!("{url} describes the issuer {:?}", found.issuer));
+                    return Err(IssuerKeysError::OtherIssuer { url, found: found.issuer });
                 }
                 self.get(&found.jwks_uri).await?
             }
         };
-        serde_json::from_slice(&document).map_err(|error| error.to_string())
+        serde_json::from_slice(&document).map_err(IssuerKeysError::Keys)
     }
 
-    async fn get(&self, url: &str) -> Result<Vec<u8>, String> {
-        let failed = |error: reqwest::Error| format!("{url}: {}", error.without_url());
-        let parsed = url::Url::parse(url).map_err(|error| format!("{url}: {error}"))?;
+    async fn get(&self, url: &str) -> Result<Vec<u8>, IssuerKeysError> {
+        let failed =
+            |error: reqwest::Error| IssuerKeysError::Request { url: url.to_owned(), error: error.without_url() };
+        let parsed = url::Url::parse(url);
+        let parsed = parsed.map_err(|error| IssuerKeysError::Address { url: url.to_owned(), error })?;
         if parsed.scheme() != "https" {
-            return Err(format!("{url} is not an https address"));
+            return Err(IssuerKeysError::NotHttps(url.to_owned()));
         }
         let response = self.client.get(parsed).timeout(ISSUER_TIMEOUT).send().await.map_err(failed)?;
         let mut response = response.error_for_status().map_err(failed)?;
         let mut document = Vec::new();
         while let Some(chunk) = response.chunk().await.map_err(failed)? {
             if document.len() + chunk.len() > MAX_DOCUMENT {
-                return Err(format!("{url} is larger than {MAX_DOCUMENT} bytes"));
+                return Err(IssuerKeysError::TooLarge(url.to_owned()));
             }
             document.extend_from_slice(&chunk);
         }

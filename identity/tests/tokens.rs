@@ -98,9 +98,10 @@ async fn every_other_token_is_refused_with_the_reason() {
         (String::new(), TokenError::Form),
         ("a.".repeat(20_000), TokenError::Form),
     ] {
-        assert_eq!(tokens.verify(&token).await, Err(error), "{}", &token[..token.len().min(40)]);
+        let found = tokens.verify(&token).await.unwrap_err();
+        assert_eq!(found.to_string(), error.to_string(), "{}", &token[..token.len().min(40)]);
     }
-    assert_eq!(tokens.verify(&unsigned).await, Err(TokenError::Form), "no method is not a method");
+    assert!(matches!(tokens.verify(&unsigned).await, Err(TokenError::Form)), "no method is not a method");
 }
 
 #[tokio::test]

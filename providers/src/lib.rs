@@ -56,4 +56,4 @@ pub use provider::Provider;
 pub use schema_cache::SchemaCache;
 pub use session::{ProviderSession, SessionOptions};
 pub use stand_in::{StandInExtent, StandIns};
-pub use states::StateBackends;
+pub use states::{SettingsMismatch, StateBackends, StateReadError};

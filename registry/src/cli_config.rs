@@ -17,6 +17,7 @@ use weft_providers::CallKind;
 
 pub use crate::environment::ProcessEnvironment;
 pub use method::{InstallationMethod, MethodKind, SourcePattern};
+pub use problems::MirrorUrlProblem;
 pub use reader::mirror_url;
 pub use template::{RepositoryTemplate, TemplateError};
 
@@ -151,12 +152,21 @@ impl CliConfig {
     }
 }
 
-fn read(path: &Path) -> Result<String, String> {
+/// Why a file is not read.
+#[derive(Debug, thiserror::Error)]
+enum FileProblem {
+    #[error("it has over {MAX_LENGTH} bytes")]
+    TooLong,
+    #[error("{0}")]
+    Unreadable(#[from] std::io::Error),
+}
+
+fn read(path: &Path) -> Result<String, FileProblem> {
     match std::fs::metadata(path) {
-        Ok(metadata) if metadata.len() > MAX_LENGTH => return Err(format!("it has over {MAX_LENGTH} bytes")),
+        Ok(metadata) if metadata.len() > MAX_LENGTH => return Err(FileProblem::TooLong),
         _ => {}
     }
-    std::fs::read_to_string(path).map_err(|error| error.to_string())
+    Ok(std::fs::read_to_string(path)?)
 }
 
 #[cfg(test)]

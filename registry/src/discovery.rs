@@ -12,7 +12,7 @@ use crate::cli_config::CliConfig;
 use crate::credentials::{Credentials, CredentialsError};
 use crate::host::Host;
 use crate::http::{Http, HttpError, Request};
-use crate::login::{LOGIN, LoginClient};
+use crate::login::{LOGIN, LoginClient, LoginClientProblem};
 
 /// The path of the discovery document.
 const WELL_KNOWN: &str = "/.well-known/terraform.json";
@@ -76,7 +76,7 @@ pub enum DiscoveryError {
         /// The host.
         host: Host,
         /// The problem.
-        problem: String,
+        problem: LoginClientProblem,
     },
     /// A credentials helper failed.
     #[error(transparent)]

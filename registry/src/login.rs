@@ -79,28 +79,48 @@ pub struct LoginClient {
     pub scopes: Vec<String>,
 }
 
+/// Why the description of the service for logins cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LoginClientProblem {
+    /// The description is not an object.
+    #[error("the service {LOGIN} is not an object")]
+    NotAnObject,
+    /// A field is not a list.
+    #[error("{0:?} of the service {LOGIN} is not an array")]
+    NotAnArray(&'static str),
+    /// A required field is missing.
+    #[error("the service {LOGIN} has no {0:?}")]
+    Missing(&'static str),
+    /// A field is not a usable URL.
+    #[error("{0:?} of the service {LOGIN} is not an address")]
+    NotAnAddress(&'static str),
+    /// The range of ports is not valid.
+    #[error("\"ports\" of the service {LOGIN} must be two numbers from 1024 to 65535, the lower one first")]
+    Ports,
+}
+
 impl LoginClient {
     /// Reads the client from `document`, the description of `login.v1` in the discovery document at `base`.
     ///
     /// # Errors
-    /// Returns a message about the invalid part of the document.
-    pub fn of(document: &Json, base: &Url) -> Result<LoginClient, String> {
-        let Some(content) = document.as_object() else { return Err(format!("the service {LOGIN} is not an object")) };
-        let texts = |name: &str| match content.get(name) {
+    /// Returns an error about the invalid part of the document.
+    pub fn of(document: &Json, base: &Url) -> Result<LoginClient, LoginClientProblem> {
+        let Some(content) = document.as_object() else { return Err(LoginClientProblem::NotAnObject) };
+        let texts = |name: &'static str| match content.get(name) {
             None => Ok(None),
             Some(Json::Array(all)) => Ok(Some(all.iter().filter_map(Json::as_str).map(str::to_owned).collect())),
-            Some(_) => Err(format!("{name:?} of the service {LOGIN} is not an array")),
+            Some(_) => Err(LoginClientProblem::NotAnArray(name)),
         };
         let grants: Vec<String> = texts("grant_types")?.unwrap_or_else(|| vec![BY_CODE.to_owned()]);
         let scopes = texts("scopes")?.unwrap_or_default();
         let id = content.get("client").and_then(Json::as_str);
-        let id = id.ok_or_else(|| format!("the service {LOGIN} has no \"client\""))?.to_owned();
-        let address = |name: &str, needed: bool| match content.get(name).and_then(Json::as_str) {
+        let id = id.ok_or(LoginClientProblem::Missing("client"))?.to_owned();
+        let address = |name: &'static str, needed: bool| match content.get(name).and_then(Json::as_str) {
             Some(text) => match base.join(text) {
                 Ok(url) if matches!(url.scheme(), "http" | "https") && url.username().is_empty() => Ok(Some(url)),
-                _ => Err(format!("{name:?} of the service {LOGIN} is not an address")),
+                _ => Err(LoginClientProblem::NotAnAddress(name)),
             },
-            None if needed => Err(format!("the service {LOGIN} has no {name:?}")),
+            None if needed => Err(LoginClientProblem::Missing(name)),
             None => Ok(None),
         };
         let has = |grant: &str| grants.iter().any(|known| known == grant);
@@ -108,9 +128,7 @@ impl LoginClient {
         let token = address("token", has(BY_CODE) || has(BY_PASSWORD))?;
         let ports = match content.get("ports") {
             None => PORTS,
-            Some(found) => ports(found).ok_or_else(|| {
-                format!("\"ports\" of the service {LOGIN} must be two numbers from 1024 to 65535, the lower one first")
-            })?,
+            Some(found) => ports(found).ok_or(LoginClientProblem::Ports)?,
         };
         Ok(LoginClient { id, authorization, token, ports, grants, scopes })
     }
@@ -288,7 +306,7 @@ mod tests {
 
     use super::*;
 
-    fn client(document: Json) -> Result<LoginClient, String> {
+    fn client(document: Json) -> Result<LoginClient, LoginClientProblem> {
         LoginClient::of(&document, &Url::parse("https://x.test/.well-known/terraform.json").unwrap())
     }
 

@@ -9,6 +9,7 @@ use crate::credentials::CredentialsError;
 use crate::discovery::DiscoveryError;
 use crate::host::HostError;
 use crate::http::HttpError;
+use crate::signature::SignatureError;
 
 /// Why a package is not available.
 #[derive(Debug, thiserror::Error)]
@@ -67,7 +68,7 @@ pub enum PackageError {
         /// The version.
         version: Version,
         /// The problem.
-        problem: String,
+        problem: TrustProblem,
     },
     /// A directory cannot be read.
     #[error(transparent)]
@@ -82,4 +83,27 @@ pub(crate) fn path_of(base: &Url, parts: &[&str]) -> Url {
         segments.pop_if_empty().extend(parts);
     }
     url
+}
+
+/// Why a package cannot be authenticated.
+#[derive(Debug, thiserror::Error)]
+pub enum TrustProblem {
+    /// The registry returned something in place of a checksum.
+    #[error("the registry returned an invalid checksum: {0:?}")]
+    Checksum(String),
+    /// A signature is required, but the registry has none.
+    #[error("the registry returned no list of checksums, so there is no signature")]
+    NoList,
+    /// The list of checksums is not UTF-8.
+    #[error("the list of checksums is not text")]
+    NotText,
+    /// The list and the registry disagree about a file.
+    #[error("the list of checksums has a different checksum for {0}")]
+    OtherChecksum(String),
+    /// The list does not have a file.
+    #[error("the list of checksums has no checksum for {0}")]
+    NoChecksum(String),
+    /// The signature of the list is not valid.
+    #[error("{0}")]
+    Signature(#[from] SignatureError),
 }

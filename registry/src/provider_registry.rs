@@ -16,7 +16,7 @@ use crate::discovery::{self, Discovery};
 use crate::host::Host;
 use crate::http::{Http, HttpError, Request, Response, shown};
 use crate::offer::{Authentication, Offer, Offered, PROTOCOL_VERSION, protocol_header, speaks};
-use crate::package_error::{PackageError, path_of};
+use crate::package_error::{PackageError, TrustProblem, path_of};
 use crate::secret::SecretString;
 use crate::signature;
 
@@ -172,13 +172,12 @@ impl ProviderRegistry {
             })
         };
         let url = address(&package.download_url)?;
-        let refused =
-            |problem: String| PackageError::Untrusted { provider: source.clone(), version: version.clone(), problem };
+        let refused = |problem| PackageError::Untrusted { provider: source.clone(), version: version.clone(), problem };
         let expected = Checksum::of_archive_digest(&package.shasum)
-            .ok_or_else(|| refused(format!("the registry returned an invalid checksum: {:?}", package.shasum)))?;
+            .ok_or_else(|| refused(TrustProblem::Checksum(package.shasum.clone())))?;
         let (trusted, authentication) = if package.shasums_url.is_empty() {
             if source.host != DEFAULT_REGISTRY || self.policy.required {
-                return Err(refused("the registry returned no list of checksums, so there is no signature".to_owned()));
+                return Err(refused(TrustProblem::NoList));
             }
             ([expected.clone()].into(), Authentication::Checksum)
         } else {
@@ -187,12 +186,9 @@ impl ProviderRegistry {
             match sums.iter().find(|(name, _)| *name == package.filename) {
                 Some((_, sum)) if *sum == expected => {}
                 Some(_) => {
-                    return Err(refused(format!(
-                        "the list of checksums has a different checksum for {}",
-                        package.filename
-                    )));
+                    return Err(refused(TrustProblem::OtherChecksum(package.filename)));
                 }
-                None => return Err(refused(format!("the list of checksums has no checksum for {}", package.filename))),
+                None => return Err(refused(TrustProblem::NoChecksum(package.filename))),
             }
             let keys: Vec<String> =
                 package.signing_keys.gpg_public_keys.into_iter().map(|key| key.ascii_armor).collect();
@@ -202,8 +198,7 @@ impl ProviderRegistry {
             } else {
                 let signature = self.document(&door, address(&package.shasums_signature_url)?).await?;
                 let now = self.policy.unexpired.then(SystemTime::now);
-                let key =
-                    signature::verify(&list, &signature, &keys, now).map_err(|error| refused(error.to_string()))?;
+                let key = signature::verify(&list, &signature, &keys, now).map_err(|error| refused(error.into()))?;
                 Authentication::Signed { key }
             };
             (sums.into_iter().map(|(_, sum)| sum).collect(), authentication)
@@ -260,8 +255,8 @@ fn sound(answer: Response) -> Result<Response, HttpError> {
 
 /// Parses a SHA256SUMS file. A line has a checksum, white space and a name. A star before the name marks a binary file.
 /// Other lines are ignored.
-fn sums(list: &[u8]) -> Result<Vec<(String, Checksum)>, String> {
-    let text = std::str::from_utf8(list).map_err(|_| "the list of checksums is not text".to_owned())?;
+fn sums(list: &[u8]) -> Result<Vec<(String, Checksum)>, TrustProblem> {
+    let text = std::str::from_utf8(list).map_err(|_| TrustProblem::NotText)?;
     let sum = |line: &str| {
         let (sum, name) = line.trim().split_once(char::is_whitespace)?;
         let name = name.trim_start();

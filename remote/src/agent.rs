@@ -23,8 +23,8 @@ pub(crate) async fn open(agent: &Agent) -> Result<AgentClient<UnixStream>, Setup
 pub(crate) async fn identities(
     client: &mut AgentClient<UnixStream>,
     wanted: Option<&str>,
-) -> Result<Vec<AgentIdentity>, String> {
-    let mut found = client.request_identities().await.map_err(|error| error.to_string())?;
+) -> Result<Vec<AgentIdentity>, russh::keys::Error> {
+    let mut found = client.request_identities().await?;
     if let Some(wanted) = wanted.filter(|wanted| !wanted.is_empty()) {
         let key = key_of_file(wanted);
         let is_it = |identity: &AgentIdentity| {

@@ -7,6 +7,7 @@ use russh::keys::{Algorithm, HashAlg, PrivateKeyWithHashAlg};
 use weft_sealing::Secret;
 
 use crate::agent;
+use crate::error::AuthenticationError;
 use crate::handshake::Client;
 use crate::keys::{RsaSigner, UserKey};
 use crate::target::Agent;
@@ -23,8 +24,8 @@ pub(crate) struct Proofs<'a> {
 }
 
 /// Tries all credentials of the user, in order.
-pub(crate) async fn authenticate(handle: &mut Handle<Client>, proofs: &Proofs<'_>) -> Result<(), String> {
-    let mut tried: Vec<&str> = Vec::new();
+pub(crate) async fn authenticate(handle: &mut Handle<Client>, proofs: &Proofs<'_>) -> Result<(), AuthenticationError> {
+    let mut tried: Vec<&'static str> = Vec::new();
     if let Some(key) = proofs.key {
         tried.push("private key");
         if with_key(handle, proofs.user, key).await? {
@@ -44,17 +45,13 @@ pub(crate) async fn authenticate(handle: &mut Handle<Client>, proofs: &Proofs<'_
         }
     }
     if tried.is_empty() {
-        let none = handle.authenticate_none(proofs.user).await.map_err(|error| error.to_string())?;
+        let none = handle.authenticate_none(proofs.user).await?;
         if none.success() {
             return Ok(());
         }
-        return Err(
-            "the host requires authentication, but the connection block has no credentials: set private_key, password \
-             or agent"
-                .to_owned(),
-        );
+        return Err(AuthenticationError::NoCredentials);
     }
-    Err(format!("unable to authenticate, attempted: {}", tried.join(", ")))
+    Err(AuthenticationError::Refused(tried))
 }
 
 /// The hash for signatures with RSA keys.
@@ -66,7 +63,7 @@ async fn rsa_hash(handle: &Handle<Client>) -> HashAlg {
     }
 }
 
-async fn with_key(handle: &mut Handle<Client>, user: &str, key: &UserKey) -> Result<bool, String> {
+async fn with_key(handle: &mut Handle<Client>, user: &str, key: &UserKey) -> Result<bool, AuthenticationError> {
     let outcome = match (&key.rsa, &key.certificate) {
         (Some(pair), certificate) => {
             let hash = Some(rsa_hash(handle).await);
@@ -78,23 +75,22 @@ async fn with_key(handle: &mut Handle<Client>, user: &str, key: &UserKey) -> Res
                     handle.authenticate_publickey_with(user, public, hash, &mut signer).await
                 }
             };
-            outcome.map_err(|error| error.to_string())?
+            outcome?
         }
-        (None, Some(certificate)) => handle
-            .authenticate_openssh_cert(user, key.key.clone(), certificate.clone())
-            .await
-            .map_err(|error| error.to_string())?,
-        (None, None) => handle
-            .authenticate_publickey(user, PrivateKeyWithHashAlg::new(key.key.clone(), None))
-            .await
-            .map_err(|error| error.to_string())?,
+        (None, Some(certificate)) => {
+            handle.authenticate_openssh_cert(user, key.key.clone(), certificate.clone()).await?
+        }
+        (None, None) => handle.authenticate_publickey(user, PrivateKeyWithHashAlg::new(key.key.clone(), None)).await?,
     };
     Ok(outcome.success())
 }
 
-async fn with_password(handle: &mut Handle<Client>, user: &str, password: &Secret) -> Result<bool, String> {
-    let failed = |error: russh::Error| error.to_string();
-    let outcome = handle.authenticate_password(user, password.text()).await.map_err(failed)?;
+async fn with_password(
+    handle: &mut Handle<Client>,
+    user: &str,
+    password: &Secret,
+) -> Result<bool, AuthenticationError> {
+    let outcome = handle.authenticate_password(user, password.text()).await?;
     if outcome.success() {
         return Ok(true);
     }
@@ -102,22 +98,22 @@ async fn with_password(handle: &mut Handle<Client>, user: &str, password: &Secre
     if !remaining_methods.contains(&russh::MethodKind::KeyboardInteractive) {
         return Ok(false);
     }
-    let mut answer = handle.authenticate_keyboard_interactive_start(user, None::<String>).await.map_err(failed)?;
+    let mut answer = handle.authenticate_keyboard_interactive_start(user, None::<String>).await?;
     for _ in 0..MOST_QUESTIONS {
         match answer {
             KeyboardInteractiveAuthResponse::Success => return Ok(true),
             KeyboardInteractiveAuthResponse::Failure { .. } => return Ok(false),
             KeyboardInteractiveAuthResponse::InfoRequest { prompts, .. } => {
                 let answers = prompts.iter().map(|_| password.text().to_owned()).collect();
-                answer = handle.authenticate_keyboard_interactive_respond(answers).await.map_err(failed)?;
+                answer = handle.authenticate_keyboard_interactive_respond(answers).await?;
             }
         }
     }
     Ok(false)
 }
 
-async fn with_agent(handle: &mut Handle<Client>, user: &str, agent: &Agent) -> Result<bool, String> {
-    let mut client = agent::open(agent).await.map_err(|error| error.to_string())?;
+async fn with_agent(handle: &mut Handle<Client>, user: &str, agent: &Agent) -> Result<bool, AuthenticationError> {
+    let mut client = agent::open(agent).await?;
     let hash = Some(rsa_hash(handle).await);
     for identity in agent::identities(&mut client, agent.identity.as_deref()).await? {
         let outcome = match identity {

@@ -8,7 +8,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 
 use crate::agent;
 use crate::authentication::{Proofs, authenticate};
-use crate::error::{ConnectError, SetupError};
+use crate::error::{AttemptError, ConnectError, SetupError};
 use crate::handshake::{Client, begin};
 use crate::host_key::HostKey;
 use crate::keys::{UserKey, user_key};
@@ -80,7 +80,7 @@ impl Prepared {
         .await
     }
 
-    async fn attempt(&self) -> Result<RemoteSession, String> {
+    async fn attempt(&self) -> Result<RemoteSession, AttemptError> {
         let proxy = self.target.proxy.as_ref();
         let machine = &self.machine.endpoint;
         let socket = self.target.agent.as_ref().map(|agent| agent.socket.clone());
@@ -91,12 +91,15 @@ impl Prepared {
             }
             Some(bastion) => {
                 let through = &bastion.endpoint;
-                let of_bastion = |error| format!("bastion: {error}");
+                let of_bastion = |error| AttemptError::Bastion(Box::new(error));
                 let stream = proxy::open(proxy, &through.host, through.port).await.map_err(of_bastion)?;
                 let between = self.enter(stream, bastion, None).await.map_err(of_bastion)?;
                 let (host, port) = (machine.host.clone(), u32::from(machine.port));
-                let channel = between.channel_open_direct_tcpip(host, port, "127.0.0.1", 0).await.map_err(|error| {
-                    format!("bastion {}: no connection to {}: {error}", through.address(), machine.address())
+                let channel = between.channel_open_direct_tcpip(host, port, "127.0.0.1", 0).await;
+                let channel = channel.map_err(|error| AttemptError::Forwarding {
+                    bastion: through.address(),
+                    machine: machine.address(),
+                    error,
                 })?;
                 (self.enter(channel.into_stream(), &self.machine, socket).await?, Some(between))
             }
@@ -111,12 +114,13 @@ impl Prepared {
         stream: S,
         prepared: &PreparedEndpoint,
         forwarded: Option<PathBuf>,
-    ) -> Result<Handle<Client>, String>
+    ) -> Result<Handle<Client>, AttemptError>
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
         let PreparedEndpoint { endpoint, key, host_key } = prepared;
-        let failed = |error| format!("SSH authentication failed ({}@{}): {error}", endpoint.user, endpoint.address());
+        let failed =
+            |error| AttemptError::Authentication { user: endpoint.user.clone(), place: endpoint.address(), error };
         let mut handle = begin(stream, &endpoint.host, host_key.as_ref(), forwarded).await.map_err(failed)?;
         let proofs = Proofs {
             user: &endpoint.user,

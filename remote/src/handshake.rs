@@ -10,6 +10,7 @@ use russh::keys::PublicKeyOrCertificate;
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use crate::agent;
+use crate::error::AuthenticationError;
 use crate::host_key::{HostKey, preferred_signed};
 
 /// The time without data after which the client checks whether the machine is alive.
@@ -59,7 +60,7 @@ pub(crate) async fn begin<S>(
     host: &str,
     expected: Option<&HostKey>,
     agent: Option<PathBuf>,
-) -> Result<Handle<Client>, String>
+) -> Result<Handle<Client>, AuthenticationError>
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
@@ -72,9 +73,7 @@ where
         ..client::Config::default()
     };
     client::connect_stream(Arc::new(config), stream, client).await.map_err(|error| match refused.lock().take() {
-        Some(found) => {
-            format!("the host presented another key than the expected one (host_key or bastion_host_key): {found}")
-        }
-        None => error.to_string(),
+        Some(found) => AuthenticationError::OtherHostKey(found),
+        None => AuthenticationError::Connection(error),
     })
 }

@@ -14,7 +14,7 @@ use russh::keys::agent::AgentIdentity;
 use russh::keys::ssh_key::private::{KeypairData, RsaKeypair};
 use russh::keys::{Algorithm, Certificate, HashAlg, PrivateKey, PublicKey, decode_secret_key};
 
-use crate::error::SetupError;
+use crate::error::{RsaKeyError, SetupError, SignError};
 use crate::target::Endpoint;
 
 /// The word in the header of a PKCS#1 key that marks a key with a passphrase.
@@ -34,7 +34,7 @@ pub(crate) fn user_key(endpoint: &Endpoint) -> Result<Option<UserKey>, SetupErro
     let Some(text) = &endpoint.private_key else { return Ok(None) };
     let key = private_key(text.text())?;
     let rsa = match key.key_data() {
-        KeypairData::Rsa(pair) => Some(Arc::new(signing_key(pair).map_err(SetupError::PrivateKey)?)),
+        KeypairData::Rsa(pair) => Some(Arc::new(signing_key(pair)?)),
         _ => None,
     };
     let certificate = endpoint.certificate.as_deref().map(certificate).transpose()?;
@@ -73,9 +73,9 @@ fn certificate(text: &str) -> Result<Certificate, SetupError> {
 }
 
 /// Converts an RSA key to the form that AWS-LC needs.
-fn signing_key(pair: &RsaKeypair) -> Result<RsaKeyPair, String> {
+fn signing_key(pair: &RsaKeypair) -> Result<RsaKeyPair, RsaKeyError> {
     let bytes = |number: &russh::keys::ssh_key::Mpint| {
-        number.as_positive_bytes().map(<[u8]>::to_vec).ok_or_else(|| "the key contains a negative number".to_owned())
+        number.as_positive_bytes().map(<[u8]>::to_vec).ok_or(RsaKeyError::Negative)
     };
     let (public, private) = (pair.public(), pair.private());
     let (n, e, d) = (bytes(public.n())?, bytes(public.e())?, bytes(private.d())?);
@@ -84,12 +84,12 @@ fn signing_key(pair: &RsaKeypair) -> Result<RsaKeyPair, String> {
         let one = BigUint::from(1u8);
         let prime = BigUint::from_bytes_be(prime);
         if prime <= one {
-            return Err("one of the primes of the key is not a prime number".to_owned());
+            return Err(RsaKeyError::NotPrime);
         }
         Ok((BigUint::from_bytes_be(&d) % (prime - one)).to_bytes_be())
     };
     let (dp, dq) = (below(&p)?, below(&q)?);
-    let number = |bytes| UintRef::new(bytes).map_err(|error| error.to_string());
+    let number = |bytes| UintRef::new(bytes).map_err(RsaKeyError::Encoding);
     let key = pkcs1::RsaPrivateKey {
         modulus: number(&n)?,
         public_exponent: number(&e)?,
@@ -101,8 +101,8 @@ fn signing_key(pair: &RsaKeypair) -> Result<RsaKeyPair, String> {
         coefficient: number(&iqmp)?,
         other_prime_infos: None,
     };
-    let der = key.to_der().map_err(|error| error.to_string())?;
-    RsaKeyPair::from_der(&der).map_err(|error| error.to_string())
+    let der = key.to_der().map_err(RsaKeyError::Encoding)?;
+    Ok(RsaKeyPair::from_der(&der)?)
 }
 
 /// Appends a field of the SSH protocol: its length and its bytes.
@@ -113,15 +113,6 @@ fn push(out: &mut Vec<u8>, field: &[u8]) {
 
 /// Signs with an RSA key.
 pub(crate) struct RsaSigner(pub(crate) Arc<RsaKeyPair>);
-
-/// Signing failed.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum SignError {
-    #[error(transparent)]
-    Send(#[from] russh::SendError),
-    #[error("the RSA key cannot sign")]
-    Rsa,
-}
 
 impl russh::Signer for RsaSigner {
     type Error = SignError;

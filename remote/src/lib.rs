@@ -23,7 +23,10 @@ mod session;
 mod target;
 
 pub use connect::Prepared;
-pub use error::{ConnectError, RemoteCallError, SetupError};
+pub use error::{
+    AttemptError, AuthenticationError, ConnectError, RemoteCallError, RsaKeyError, SetupError, SignError, TcpError,
+    TunnelError,
+};
 pub use session::{RemoteSession, script_path};
 pub use target::{Agent, DEFAULT_PORT, Endpoint, Platform, Proxy, ProxyScheme, RemoteTarget};
 pub use weft_sealing::Secret;

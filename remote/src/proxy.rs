@@ -1,6 +1,5 @@
 //! Connections through proxies.
 
-use std::io;
 use std::time::Duration;
 
 use base64::Engine as _;
@@ -11,6 +10,7 @@ use tokio::time::timeout;
 
 use weft_sealing::Secret;
 
+use crate::error::{AttemptError, TcpError, TunnelError};
 use crate::target::{Proxy, ProxyScheme, address_of};
 
 /// The time limit for a machine or proxy to accept a connection.
@@ -19,12 +19,12 @@ const CONNECT_WAIT: Duration = Duration::from_secs(15);
 const LONGEST_ANSWER: usize = 16 * 1024;
 
 /// Opens a TCP connection, through the proxy if the caller gives a proxy.
-pub(crate) async fn open(proxy: Option<&Proxy>, host: &str, port: u16) -> Result<TcpStream, String> {
+pub(crate) async fn open(proxy: Option<&Proxy>, host: &str, port: u16) -> Result<TcpStream, AttemptError> {
     match proxy {
-        None => tcp(host, port).await,
+        None => tcp(host, port).await.map_err(AttemptError::Tcp),
         Some(proxy) => {
             let place = address_of(&proxy.host, proxy.port);
-            let mut stream = tcp(&proxy.host, proxy.port).await.map_err(|error| format!("proxy: {error}"))?;
+            let mut stream = tcp(&proxy.host, proxy.port).await.map_err(AttemptError::Proxy)?;
             let tunnel = async {
                 match proxy.scheme {
                     ProxyScheme::Http => http(&mut stream, proxy, host, port).await,
@@ -33,14 +33,14 @@ pub(crate) async fn open(proxy: Option<&Proxy>, host: &str, port: u16) -> Result
             };
             match timeout(CONNECT_WAIT, tunnel).await {
                 Ok(Ok(())) => Ok(stream),
-                Ok(Err(error)) => Err(format!("proxy {place}: {error}")),
-                Err(_) => Err(format!("proxy {place}: no response within {CONNECT_WAIT:?}")),
+                Ok(Err(error)) => Err(AttemptError::Tunnel { place, error }),
+                Err(_) => Err(AttemptError::Tunnel { place, error: TunnelError::Silent(CONNECT_WAIT) }),
             }
         }
     }
 }
 
-async fn tcp(host: &str, port: u16) -> Result<TcpStream, String> {
+async fn tcp(host: &str, port: u16) -> Result<TcpStream, TcpError> {
     let place = address_of(host, port);
     match timeout(CONNECT_WAIT, TcpStream::connect((host, port))).await {
         Ok(Ok(stream)) => {
@@ -49,15 +49,15 @@ async fn tcp(host: &str, port: u16) -> Result<TcpStream, String> {
             }
             Ok(stream)
         }
-        Ok(Err(error)) => Err(format!("dial tcp {place}: {error}")),
-        Err(_) => Err(format!("dial tcp {place}: no response within {CONNECT_WAIT:?}")),
+        Ok(Err(error)) => Err(TcpError::Refused { place, error }),
+        Err(_) => Err(TcpError::Silent { place, limit: CONNECT_WAIT }),
     }
 }
 
-async fn http(stream: &mut TcpStream, proxy: &Proxy, host: &str, port: u16) -> io::Result<()> {
+async fn http(stream: &mut TcpStream, proxy: &Proxy, host: &str, port: u16) -> Result<(), TunnelError> {
     let target = address_of(host, port);
     if target.contains(|c: char| c.is_control() || c == ' ') {
-        return Err(io::Error::other("the name of the target host is not a valid host name"));
+        return Err(TunnelError::HostName);
     }
     let mut request = format!("CONNECT {target} HTTP/1.1\r\nHost: {target}\r\n");
     if proxy.user.is_some() || proxy.password.is_some() {
@@ -72,7 +72,7 @@ async fn http(stream: &mut TcpStream, proxy: &Proxy, host: &str, port: u16) -> i
     let mut answer = Vec::new();
     while !answer.ends_with(b"\r\n\r\n") {
         if answer.len() >= LONGEST_ANSWER {
-            return Err(io::Error::other("the response is too long"));
+            return Err(TunnelError::TooLong);
         }
         answer.push(stream.read_u8().await?);
     }
@@ -80,17 +80,15 @@ async fn http(stream: &mut TcpStream, proxy: &Proxy, host: &str, port: u16) -> i
     let status = answer.lines().next().unwrap_or_default();
     match status.split(' ').nth(1) {
         Some("200") => Ok(()),
-        _ => Err(io::Error::other(format!("the proxy refused the connection: {status}"))),
+        _ => Err(TunnelError::Refused(status.to_owned())),
     }
 }
 
-async fn socks5(stream: &mut TcpStream, proxy: &Proxy, host: &str, port: u16) -> io::Result<()> {
+async fn socks5(stream: &mut TcpStream, proxy: &Proxy, host: &str, port: u16) -> Result<(), TunnelError> {
     let user = proxy.user.as_deref().unwrap_or_default();
     let password = proxy.password.as_ref().map_or("", Secret::text);
     let named = !user.is_empty() || !password.is_empty();
-    let short = |text: &str| {
-        u8::try_from(text.len()).map_err(|_| io::Error::other("a name or password is longer than 255 bytes"))
-    };
+    let short = |text: &str| u8::try_from(text.len()).map_err(|_| TunnelError::LongName);
     stream.write_all(if named { &[5, 2, 0, 2][..] } else { &[5, 1, 0][..] }).await?;
     let mut answer = [0; 2];
     stream.read_exact(&mut answer).await?;
@@ -104,10 +102,10 @@ async fn socks5(stream: &mut TcpStream, proxy: &Proxy, host: &str, port: u16) ->
             stream.write_all(&request).await?;
             stream.read_exact(&mut answer).await?;
             if answer[1] != 0 {
-                return Err(io::Error::other("the proxy refused the user name and password"));
+                return Err(TunnelError::WrongPassword);
             }
         }
-        _ => return Err(io::Error::other("the proxy supports no authentication method that Weft supports")),
+        _ => return Err(TunnelError::NoMethod),
     }
     let mut request = vec![5, 1, 0, 3, short(host)?];
     request.extend(host.as_bytes());
@@ -116,13 +114,13 @@ async fn socks5(stream: &mut TcpStream, proxy: &Proxy, host: &str, port: u16) ->
     let mut head = [0; 4];
     stream.read_exact(&mut head).await?;
     if head[1] != 0 {
-        return Err(io::Error::other(format!("the proxy refused the connection with code {}", head[1])));
+        return Err(TunnelError::Code(head[1]));
     }
     let length = match head[3] {
         1 => 4,
         4 => 16,
         3 => usize::from(stream.read_u8().await?),
-        _ => return Err(io::Error::other("the response is not SOCKS 5")),
+        _ => return Err(TunnelError::NotSocks),
     };
     let mut rest = vec![0; length + 2];
     stream.read_exact(&mut rest).await?;

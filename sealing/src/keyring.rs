@@ -265,7 +265,7 @@ impl Keyring {
 fn not_given(name: &KeyProviderName, error: ServiceError) -> KeyError {
     let provider = name.clone();
     match error {
-        ServiceError::Request(_) => KeyError::Service { provider, error },
+        ServiceError::Request(_) | ServiceError::LongMetadata(_) => KeyError::Service { provider, error },
         error => KeyError::Metadata { provider, problem: MetadataProblem::Service(error) },
     }
 }

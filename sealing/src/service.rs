@@ -41,6 +41,9 @@ pub enum ServiceError {
     /// This field of the metadata is not base64.
     #[error("its {0} is not base64")]
     Base64(&'static str),
+    /// The metadata of a new key has this number of bytes, which is too many.
+    #[error("its metadata has {0} bytes, but at most {LONGEST_METADATA} are accepted")]
+    LongMetadata(usize),
     /// The request failed. The message contains no secrets.
     #[error("{0}")]
     Request(String),
@@ -59,9 +62,7 @@ impl ServiceClient {
     pub(crate) fn new_key(&self) -> Result<(Secret, Vec<u8>), ServiceError> {
         let (key, metadata) = self.client()?.new_key()?;
         if metadata.len() > LONGEST_METADATA {
-            let size = metadata.len();
-            let error = format!("its metadata has {size} bytes, but at most {LONGEST_METADATA} are accepted");
-            return Err(ServiceError::Request(error));
+            return Err(ServiceError::LongMetadata(metadata.len()));
         }
         Ok((key, metadata))
     }

@@ -22,6 +22,7 @@ use weft_graph_format::stored::is_provider_memory;
 
 pub use digit::{FORMAT, FormatDigit, GUARDED_FORMAT, find_format_digit};
 pub use earlier::as_version_4;
+pub use problems::{Malformation, ObjectMalformation};
 
 use crate::check::CheckRecord;
 use crate::record::{InstanceRecord, OutputRecord};
@@ -42,7 +43,7 @@ pub enum StateFileError {
         /// The file.
         place: String,
         /// The problem.
-        what: String,
+        what: Malformation,
     },
     /// The file has a format version that Weft cannot read.
     #[error(

@@ -3,6 +3,7 @@
 use serde_json::Value as Json;
 use tokio::sync::OnceCell;
 
+use super::problems::reasons::{CloudProblem, DescriptionProblem};
 use crate::tokens::ask;
 
 /// The version of the interface that describes a cloud.
@@ -57,9 +58,9 @@ impl Cloud {
     }
 
     /// Reads the description of a cloud.
-    fn described(json: &Json) -> Result<Cloud, String> {
+    fn described(json: &Json) -> Result<Cloud, DescriptionProblem> {
         let text = |path: &str| json.pointer(path).and_then(Json::as_str);
-        let needed = |path: &str, what: &str| text(path).ok_or_else(|| format!("the description has no {what}"));
+        let needed = |path: &str, what| text(path).ok_or(DescriptionProblem::Missing(what));
         Ok(Cloud::new(
             needed("/authentication/loginEndpoint", "login endpoint")?,
             needed("/resourceManager", "address of Resource Manager")?,
@@ -95,12 +96,12 @@ impl Clouds {
     /// The cloud with its addresses.
     ///
     /// # Errors
-    /// Returns a message if the host that describes the cloud does not respond, or if its response is not valid.
-    pub(super) async fn get(&self) -> Result<&Cloud, String> {
+    /// Returns an error if the host that describes the cloud does not respond, or if its response is not valid.
+    pub(super) async fn get(&self) -> Result<&Cloud, CloudProblem> {
         self.known.get_or_try_init(|| self.find()).await
     }
 
-    async fn find(&self) -> Result<Cloud, String> {
+    async fn find(&self) -> Result<Cloud, CloudProblem> {
         let host = match &self.name {
             CloudName::Public => {
                 return Ok(Cloud::new(
@@ -130,7 +131,8 @@ impl Clouds {
         };
         let url = format!("https://{host}/metadata/endpoints?api-version={VERSION}");
         let answer = ask(self.http.get(url)).await;
-        answer.and_then(|json| Cloud::described(&json)).map_err(|error| format!("the metadata host {host:?}: {error}"))
+        let found = answer.map_err(DescriptionProblem::Request).and_then(|json| Cloud::described(&json));
+        found.map_err(|problem| CloudProblem { host: host.clone(), problem })
     }
 }
 
@@ -158,6 +160,7 @@ mod tests {
         assert_eq!(cloud, Cloud::new("https://login.example/", "https://arm.example", "https://a/", "store.example"));
         assert_eq!(cloud.exchange_audience(), "api://AzureADTokenExchange");
         description["suffixes"] = json!({});
-        assert_eq!(Cloud::described(&description), Err("the description has no storage endpoint".to_owned()));
+        let lacking = Cloud::described(&description).unwrap_err();
+        assert_eq!(lacking.to_string(), "the description has no storage endpoint");
     }
 }

@@ -22,8 +22,6 @@ const ROUNDS: u32 = 10;
 const PAUSE: Duration = Duration::from_millis(50);
 const TAKING: &str = "taking the lock";
 const RELEASING: &str = "releasing the lock";
-/// The message about a lock that has a holder.
-const HELD: &str = "state blob is already locked";
 
 /// The holder of the lock, as the metadata names it.
 fn holder(found: &Properties) -> Option<LockInfo> {
@@ -51,7 +49,7 @@ pub(super) async fn take(client: &Client, key: &str, info: &LockInfo) -> Result<
         };
         if found.leased {
             match holder(&found).filter(|holder| holder.id != info.id) {
-                Some(holder) => return Ok(LockAnswer::Held { holder, message: HELD.to_owned() }),
+                Some(holder) => return Ok(LockAnswer::Held { holder, message: refusals::already_locked() }),
                 // The holder of the lease has not written its information: an OpenTofu process is taking the lock at
                 // this moment, or died while taking it.
                 None => continue,
@@ -64,10 +62,7 @@ pub(super) async fn take(client: &Client, key: &str, info: &LockInfo) -> Result<
         }
     }
     let holder = LockInfo { path: info.path, ..LockInfo::default() };
-    let message = format!(
-        "{HELD}, but the metadata of the blob does not name the holder. If the holder has ended, break the lease with: \
-         az storage blob lease break"
-    );
+    let message = refusals::locked_without_holder();
     Ok(LockAnswer::Held { holder, message })
 }
 

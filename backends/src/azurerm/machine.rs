@@ -6,7 +6,7 @@ use reqwest::header::WWW_AUTHENTICATE;
 use reqwest::{RequestBuilder, StatusCode};
 use url::Url;
 
-use crate::client::reason;
+use super::problems::reasons::{ArcProblem, MachineProblem, OneIdentity};
 use crate::tokens::with_form;
 
 /// The metadata service of virtual machines.
@@ -51,7 +51,10 @@ impl Machine {
     ///
     /// # Errors
     /// Returns an error if this kind of machine cannot have several identities.
-    pub(super) fn of(variable: &dyn Fn(&str) -> Option<String>, client: Option<String>) -> Result<Machine, String> {
+    pub(super) fn of(
+        variable: &dyn Fn(&str) -> Option<String>,
+        client: Option<String>,
+    ) -> Result<Machine, OneIdentity> {
         let agent = match (variable("IDENTITY_ENDPOINT"), variable("IDENTITY_HEADER"), variable("MSI_ENDPOINT")) {
             (Some(url), Some(secret), _) => match variable("IDENTITY_SERVER_THUMBPRINT") {
                 Some(_) => Agent::ServiceFabric(url, secret),
@@ -80,7 +83,7 @@ impl Machine {
         };
         match (one, &client) {
             ("", _) | (_, None) => Ok(Machine { agent, client }),
-            (one, Some(_)) => Err(format!("{one} has only one identity. Remove \"client_id\"")),
+            (machine, Some(_)) => Err(OneIdentity { machine }),
         }
     }
 
@@ -89,14 +92,18 @@ impl Machine {
     /// # Errors
     /// Returns an error if the address of the service is invalid, or if the agent of Azure Arc does not provide its
     /// secret.
-    pub(super) async fn request(&self, http: &reqwest::Client, resource: &str) -> Result<RequestBuilder, String> {
+    pub(super) async fn request(
+        &self,
+        http: &reqwest::Client,
+        resource: &str,
+    ) -> Result<RequestBuilder, MachineProblem> {
         let address = |url: &str, version: &str, parameter: &str| {
-            let mut url = Url::parse(url).map_err(|error| format!("the address of the identity service: {error}"))?;
+            let mut url = Url::parse(url)?;
             url.query_pairs_mut().append_pair("api-version", version).append_pair("resource", resource);
             if let Some(client) = &self.client {
                 url.query_pairs_mut().append_pair(parameter, client);
             }
-            Ok::<Url, String>(url)
+            Ok::<Url, MachineProblem>(url)
         };
         Ok(match &self.agent {
             Agent::Imds => http.get(address(IMDS, "2018-02-01", "client_id")?).header("Metadata", "true"),
@@ -116,7 +123,7 @@ impl Machine {
             Agent::CloudShell(url) => with_form(http.post(url), &[("resource", resource)]).header("Metadata", "true"),
             Agent::Arc(url) => {
                 let url = address(url, "2020-06-01", "client_id")?;
-                let secret = arc_secret(http, &url).await.map_err(|error| format!("Azure Arc: {error}"))?;
+                let secret = arc_secret(http, &url).await?;
                 http.get(url).header("Metadata", "true").header("Authorization", format!("Basic {secret}"))
             }
         })
@@ -124,21 +131,21 @@ impl Machine {
 }
 
 /// The secret of the Azure Arc agent. The agent writes the secret to a file that only permitted users can read.
-async fn arc_secret(http: &reqwest::Client, url: &Url) -> Result<String, String> {
-    let answer = http.get(url.clone()).header("Metadata", "true").send().await.map_err(|error| reason(&error))?;
+async fn arc_secret(http: &reqwest::Client, url: &Url) -> Result<String, ArcProblem> {
+    let answer = http.get(url.clone()).header("Metadata", "true").send().await.map_err(ArcProblem::Request)?;
     if answer.status() != StatusCode::UNAUTHORIZED {
-        return Err(format!("the agent responded with status {} instead of 401", answer.status()));
+        return Err(ArcProblem::Status(answer.status()));
     }
     let header = answer.headers().get(WWW_AUTHENTICATE).and_then(|value| value.to_str().ok());
     let path = header.and_then(|header| header.strip_prefix("Basic realm="));
-    let path = Path::new(path.ok_or("the response of the agent does not name the file with the secret")?);
+    let path = Path::new(path.ok_or(ArcProblem::NoFile)?);
     let right = path.parent() == Some(Path::new(ARC_SECRETS)) && path.extension().is_some_and(|name| name == "key");
     if !right {
-        return Err(format!("the secret must be a .key file in {ARC_SECRETS}"));
+        return Err(ArcProblem::OtherFile { folder: ARC_SECRETS });
     }
-    let unreadable = |error| format!("the file {}: {error}", path.display());
+    let unreadable = |error| ArcProblem::Unreadable { path: path.to_owned(), error };
     if std::fs::metadata(path).map_err(unreadable)?.len() > ARC_SECRET {
-        return Err(format!("the file {} is longer than {ARC_SECRET} bytes", path.display()));
+        return Err(ArcProblem::TooLong { path: path.to_owned(), most: ARC_SECRET });
     }
     std::fs::read_to_string(path).map_err(unreadable)
 }
@@ -147,7 +154,7 @@ async fn arc_secret(http: &reqwest::Client, url: &Url) -> Result<String, String>
 mod tests {
     use super::*;
 
-    fn of(variables: &[(&str, &str)], client: Option<&str>) -> Result<Agent, String> {
+    fn of(variables: &[(&str, &str)], client: Option<&str>) -> Result<Agent, OneIdentity> {
         let variable =
             |name: &str| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned());
         Machine::of(&variable, client.map(str::to_owned)).map(|machine| machine.agent)
@@ -166,7 +173,7 @@ mod tests {
         assert_eq!(learning, Ok(Agent::MachineLearning(text("http://b"), text("s"), text(""))));
         let arc = [("IDENTITY_ENDPOINT", "http://c"), ("IMDS_ENDPOINT", "http://d")];
         assert_eq!(of(&arc, None), Ok(Agent::Arc(text("http://c"))));
-        assert!(of(&arc, Some("id")).unwrap_err().contains("client_id"));
+        assert!(of(&arc, Some("id")).unwrap_err().to_string().contains("client_id"));
     }
 
     #[tokio::test]

@@ -1,10 +1,12 @@
 //! The methods of authentication: how the settings select one, and the settings that each method needs.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::certificate::Certificate;
 use super::machine::Machine;
-use super::problems;
+use super::problems::reasons::{MethodProblem, ValueProblem};
+use super::problems::{self, MethodKind};
 use crate::arguments::Arguments;
 
 /// The variables with the address of a token provider. The last variable belongs to Azure Pipelines.
@@ -19,7 +21,6 @@ const CONNECTIONS: [&str; 3] = [
 ];
 /// The variable with the address of the token provider of a pipeline.
 const PIPELINES_URL: &str = "SYSTEM_OIDCREQUESTURI";
-const NO_TENANT: &str = "Tenant ID is missing";
 
 /// A method for getting tokens.
 pub(super) enum Method {
@@ -77,8 +78,8 @@ pub(super) struct Cli {
     pub(super) subscription: Option<String>,
 }
 
-/// Why a method cannot be used: the summary of the diagnostic, and the reasons.
-type MethodRefusal = (&'static str, Vec<String>);
+/// Why a method cannot be used: the method, and the reasons.
+type MethodRefusal = (MethodKind, Vec<MethodProblem>);
 
 /// The first method that the settings allow. If no method can be used, adds the reasons to the problems of `arguments`.
 pub(super) fn choose(arguments: &mut Arguments<'_>, subscription: Option<String>) -> Option<Method> {
@@ -95,7 +96,7 @@ pub(super) fn choose(arguments: &mut Arguments<'_>, subscription: Option<String>
         Ok(method) => return Some(method),
         Err(refusal) => refusals.push(refusal),
     }
-    let refusals = refusals.iter().map(|(summary, reasons)| problems::method(summary, reasons));
+    let refusals = refusals.iter().map(|(kind, reasons)| problems::method(*kind, reasons));
     arguments.problems.extend(refusals.chain([problems::no_method()]));
     None
 }
@@ -103,7 +104,7 @@ pub(super) fn choose(arguments: &mut Arguments<'_>, subscription: Option<String>
 /// The settings that several methods need.
 struct Common {
     tenant: Option<String>,
-    client: Result<String, String>,
+    client: Result<String, Arc<ValueProblem>>,
     /// The id of the client in the settings. An id in a file is not included.
     written_client: Option<String>,
     uses_oidc: bool,
@@ -116,20 +117,21 @@ impl Common {
         let file = arguments.filled("client_id_file_path", &["ARM_CLIENT_ID_FILE_PATH"]);
         Common {
             tenant: arguments.filled("tenant_id", &["ARM_TENANT_ID"]),
-            client: value_or_file("client ID", written_client.as_deref(), file.as_deref().map(Path::new)),
+            client: value_or_file("client ID", written_client.as_deref(), file.as_deref().map(Path::new))
+                .map_err(Arc::new),
             written_client,
             uses_oidc: arguments.flag("use_oidc", &["ARM_USE_OIDC"]).unwrap_or_default(),
             request_token: arguments.filled("oidc_request_token", &REQUEST_TOKENS),
         }
     }
 
-    /// The application. Adds a message about each missing part to `reasons`.
-    fn application(&self, reasons: &mut Vec<String>) -> Application {
+    /// The application. Adds each missing part to `reasons`.
+    fn application(&self, reasons: &mut Vec<MethodProblem>) -> Application {
         if self.tenant.is_none() {
-            reasons.push(NO_TENANT.to_owned());
+            reasons.push(MethodProblem::NoTenant);
         }
         if let Err(error) = &self.client {
-            reasons.push(format!("The Client ID is misconfigured: {error}"));
+            reasons.push(MethodProblem::ClientId(Arc::clone(error)));
         }
         Application { tenant: self.tenant.clone().unwrap_or_default(), client: self.client.clone().unwrap_or_default() }
     }
@@ -139,22 +141,23 @@ impl Common {
 ///
 /// # Errors
 /// Returns an error if there is no value and no file, the file cannot be read, or the contents are not equal.
-pub(super) fn value_or_file(what: &str, value: Option<&str>, file: Option<&Path>) -> Result<String, String> {
+pub(super) fn value_or_file(
+    what: &'static str,
+    value: Option<&str>,
+    file: Option<&Path>,
+) -> Result<String, ValueProblem> {
     let read = file.map(std::fs::read_to_string).transpose();
-    let read = read.map_err(|error| format!("error reading {what} file: {error}"))?.filter(|text| !text.is_empty());
+    let read = read.map_err(|error| ValueProblem::Unreadable { what, error })?.filter(|text| !text.is_empty());
     match (value, read) {
-        (None, None) => Err(format!("missing {what}, a {what} is required")),
+        (None, None) => Err(ValueProblem::Missing(what)),
         (Some(value), None) => Ok(value.to_owned()),
         (None, Some(read)) => Ok(read),
         (Some(value), Some(read)) if value == read => Ok(read),
-        (Some(_), Some(_)) => {
-            Err(format!("the {what} and the content of its file differ: set only one of the two arguments"))
-        }
+        (Some(_), Some(_)) => Err(ValueProblem::Differs(what)),
     }
 }
 
 fn certificate(arguments: &mut Arguments<'_>, common: &Common) -> Result<Method, MethodRefusal> {
-    const SUMMARY: &str = "Invalid Azure Client Certificate Auth";
     let mut reasons = Vec::new();
     let application = common.application(&mut reasons);
     let written = arguments.filled("client_certificate", &["ARM_CLIENT_CERTIFICATE"]);
@@ -163,13 +166,12 @@ fn certificate(arguments: &mut Arguments<'_>, common: &Common) -> Result<Method,
     match Certificate::read(written.as_deref(), file.as_deref(), &password.unwrap_or_default()) {
         Ok(certificate) if reasons.is_empty() => return Ok(Method::Certificate(application, certificate)),
         Ok(_) => {}
-        Err(error) => reasons.push(error),
+        Err(error) => reasons.push(MethodProblem::Certificate(error)),
     }
-    Err((SUMMARY, reasons))
+    Err((MethodKind::Certificate, reasons))
 }
 
 fn secret(arguments: &mut Arguments<'_>, common: &Common) -> Result<Method, MethodRefusal> {
-    const SUMMARY: &str = "Invalid Azure Client Secret Auth";
     let mut reasons = Vec::new();
     let application = common.application(&mut reasons);
     let written = arguments.filled("client_secret", &["ARM_CLIENT_SECRET"]);
@@ -177,41 +179,37 @@ fn secret(arguments: &mut Arguments<'_>, common: &Common) -> Result<Method, Meth
     match value_or_file("client secret", written.as_deref(), file.as_deref().map(Path::new)) {
         Ok(secret) if reasons.is_empty() => return Ok(Method::Secret(application, secret)),
         Ok(_) => {}
-        Err(error) => reasons.push(format!("The Client Secret is misconfigured: {error}")),
+        Err(error) => reasons.push(MethodProblem::ClientSecret(error)),
     }
-    Err((SUMMARY, reasons))
+    Err((MethodKind::Secret, reasons))
 }
 
 fn pipelines(arguments: &mut Arguments<'_>, common: &Common) -> Result<Method, MethodRefusal> {
-    const SUMMARY: &str = "Invalid Azure DevOps Auth";
     let connection = arguments.filled("ado_service_connection_id", &CONNECTIONS);
     let Some(connection) = connection.filter(|_| common.uses_oidc) else {
-        let reason = "This method needs \"use_oidc\" (or ARM_USE_OIDC) and \"ado_service_connection_id\" (or \
-                      ARM_ADO_PIPELINE_SERVICE_CONNECTION_ID)";
-        return Err((SUMMARY, vec![reason.to_owned()]));
+        return Err((MethodKind::Pipelines, vec![MethodProblem::NoServiceConnection]));
     };
     let mut reasons = Vec::new();
     let url = arguments.variable(&[PIPELINES_URL]);
     if url.is_none() {
-        reasons.push(format!("The variable {PIPELINES_URL}, which Azure Pipelines sets, is missing"));
+        reasons.push(MethodProblem::NoPipelineVariable(PIPELINES_URL));
     }
     if common.request_token.is_none() {
-        reasons
-            .push("The token of the pipeline is missing: set \"oidc_request_token\" or SYSTEM_ACCESSTOKEN".to_owned());
+        reasons.push(MethodProblem::NoPipelineToken);
     }
     let application = common.application(&mut reasons);
     match (url, &common.request_token, reasons.is_empty()) {
         (Some(url), Some(token), true) => {
             Ok(Method::Pipelines(application, Pipeline { url, connection, token: token.clone() }))
         }
-        _ => Err((SUMMARY, reasons)),
+        _ => Err((MethodKind::Pipelines, reasons)),
     }
 }
 
 fn oidc(arguments: &mut Arguments<'_>, common: &Common) -> Result<Method, MethodRefusal> {
-    const SUMMARY: &str = "Invalid Azure OpenID Connect Auth";
     if !common.uses_oidc {
-        return Err((SUMMARY, vec!["This method needs \"use_oidc\" (or ARM_USE_OIDC) set to true".to_owned()]));
+        let reason = MethodProblem::NotTurnedOn { argument: "use_oidc", variable: "ARM_USE_OIDC" };
+        return Err((MethodKind::Oidc, vec![reason]));
     }
     let mut reasons = Vec::new();
     let application = common.application(&mut reasons);
@@ -222,61 +220,57 @@ fn oidc(arguments: &mut Arguments<'_>, common: &Common) -> Result<Method, Method
     let statement = match (token.is_some() || file.is_some(), url, &common.request_token) {
         (true, _, _) => {
             if let Err(error) = value_or_file("token", token.as_deref(), file.as_deref()) {
-                reasons.push(format!("The token is misconfigured: {error}"));
+                reasons.push(MethodProblem::Token(error));
             }
             Some(Statement::Given(token, file))
         }
         (false, Some(url), Some(token)) => Some(Statement::Asked(url, token.clone())),
         (false, _, _) => {
-            let reason = "There is no token: set \"oidc_token\", \"oidc_token_file_path\", or both \
-                          \"oidc_request_url\" and \"oidc_request_token\"";
-            reasons.push(reason.to_owned());
+            reasons.push(MethodProblem::NoToken);
             None
         }
     };
     match statement {
         Some(statement) if reasons.is_empty() => Ok(Method::Oidc(application, statement)),
-        _ => Err((SUMMARY, reasons)),
+        _ => Err((MethodKind::Oidc, reasons)),
     }
 }
 
 fn machine(arguments: &mut Arguments<'_>, common: &Common) -> Result<Method, MethodRefusal> {
-    const SUMMARY: &str = "Invalid Azure Managed Service Identity Auth";
     if !arguments.flag("use_msi", &["ARM_USE_MSI"]).unwrap_or_default() {
-        return Err((SUMMARY, vec!["This method needs \"use_msi\" (or ARM_USE_MSI) set to true".to_owned()]));
+        let reason = MethodProblem::NotTurnedOn { argument: "use_msi", variable: "ARM_USE_MSI" };
+        return Err((MethodKind::Machine, vec![reason]));
     }
     let found = Machine::of(&|name| arguments.variable(&[name]), common.written_client.clone());
-    found.map(Method::Machine).map_err(|error| (SUMMARY, vec![error]))
+    found.map(Method::Machine).map_err(|error| (MethodKind::Machine, vec![MethodProblem::Machine(error)]))
 }
 
 fn workload(arguments: &mut Arguments<'_>, _common: &Common) -> Result<Method, MethodRefusal> {
-    const SUMMARY: &str = "Invalid AKS Workload Identity Auth";
-    if !arguments.flag("use_aks_workload_identity", &["ARM_USE_AKS_WORKLOAD_IDENTITY"]).unwrap_or_default() {
-        let reason = "This method needs \"use_aks_workload_identity\" (or ARM_USE_AKS_WORKLOAD_IDENTITY) set to true";
-        return Err((SUMMARY, vec![reason.to_owned()]));
+    let (argument, variable) = ("use_aks_workload_identity", "ARM_USE_AKS_WORKLOAD_IDENTITY");
+    if !arguments.flag(argument, &[variable]).unwrap_or_default() {
+        return Err((MethodKind::Workload, vec![MethodProblem::NotTurnedOn { argument, variable }]));
     }
     let mut reasons = Vec::new();
     let [client, tenant, file] = ["AZURE_CLIENT_ID", "AZURE_TENANT_ID", "AZURE_FEDERATED_TOKEN_FILE"].map(|name| {
         arguments.variable(&[name]).unwrap_or_else(|| {
-            reasons.push(format!("The variable {name}, which the webhook of the cluster sets for the pod, is missing"));
+            reasons.push(MethodProblem::NoPodVariable(name));
             String::new()
         })
     });
     match reasons.is_empty() {
         true => Ok(Method::Workload(Application { tenant, client }, PathBuf::from(file))),
-        false => Err((SUMMARY, reasons)),
+        false => Err((MethodKind::Workload, reasons)),
     }
 }
 
 fn cli(arguments: &mut Arguments<'_>, common: &Common, subscription: Option<String>) -> Result<Method, MethodRefusal> {
-    const SUMMARY: &str = "Invalid Azure Command Line Auth";
     if !arguments.flag("use_cli", &["ARM_USE_CLI"]).unwrap_or(true) {
-        return Err((SUMMARY, vec!["This method is turned off by use_cli = false (or ARM_USE_CLI)".to_owned()]));
+        return Err((MethodKind::Cli, vec![MethodProblem::CliTurnedOff]));
     }
     let path = arguments.variable(&["PATH"]).unwrap_or_default();
     let program = std::env::split_paths(&path).map(|folder| folder.join("az")).find(|program| program.is_file());
     let Some(program) = program else {
-        return Err((SUMMARY, vec!["The program \"az\" is not in PATH. Install the Azure CLI".to_owned()]));
+        return Err((MethodKind::Cli, vec![MethodProblem::NoCli]));
     };
     Ok(Method::Cli(Cli { program, tenant: common.tenant.clone(), subscription }))
 }

@@ -1,6 +1,10 @@
 //! Constructors of the diagnostics of settings.
 
+pub(super) mod reasons;
+
 use weft_graph_format::diagnostic::Diagnostic;
+
+use reasons::MethodProblem;
 
 /// The settings have an argument that has no effect.
 pub(super) fn unused(name: &str) -> Diagnostic {
@@ -60,9 +64,36 @@ pub(super) fn no_subscription() -> Diagnostic {
     )
 }
 
+/// A kind of method of authentication.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum MethodKind {
+    Certificate,
+    Secret,
+    Pipelines,
+    Oidc,
+    Machine,
+    Workload,
+    Cli,
+}
+
 /// A method of authentication cannot be used, for these reasons.
-pub(super) fn method(summary: &str, reasons: &[String]) -> Diagnostic {
+pub(super) fn method(kind: MethodKind, reasons: &[MethodProblem]) -> Diagnostic {
+    let summary = match kind {
+        MethodKind::Certificate => "Invalid Azure Client Certificate Auth",
+        MethodKind::Secret => "Invalid Azure Client Secret Auth",
+        MethodKind::Pipelines => "Invalid Azure DevOps Auth",
+        MethodKind::Oidc => "Invalid Azure OpenID Connect Auth",
+        MethodKind::Machine => "Invalid Azure Managed Service Identity Auth",
+        MethodKind::Workload => "Invalid AKS Workload Identity Auth",
+        MethodKind::Cli => "Invalid Azure Command Line Auth",
+    };
+    let reasons: Vec<String> = reasons.iter().map(ToString::to_string).collect();
     Diagnostic::error(summary, format!("{}.", reasons.join(". ")))
+}
+
+/// The access key in the settings or in the environment is not valid.
+pub(super) fn access_key() -> Diagnostic {
+    crate::problems::credentials(&"the argument \"access_key\" or the variable ARM_ACCESS_KEY is not base64")
 }
 
 /// No method of authentication can be used.

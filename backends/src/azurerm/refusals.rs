@@ -18,6 +18,20 @@ pub(super) fn code(reply: &HttpReply) -> String {
     header.or_else(|| xml::text(&reply.body, "Code")).unwrap_or_default()
 }
 
+/// The message about a lock that has a holder.
+pub(super) fn already_locked() -> String {
+    "state blob is already locked".to_owned()
+}
+
+/// The message about a lock whose holder is unknown.
+pub(super) fn locked_without_holder() -> String {
+    format!(
+        "{}, but the metadata of the blob does not name the holder. If the holder has ended, break the lease with: az \
+         storage blob lease break",
+        already_locked()
+    )
+}
+
 /// The lock cannot be released: it has a different id, or no process holds it.
 pub(super) fn other_lock(place: String, id: &str) -> BackendError {
     BackendError::Refused {

@@ -102,10 +102,13 @@ impl Client {
     /// The address of a blob. With an empty key, the address of the container.
     async fn address(&self, key: &str) -> Result<Url, BackendError> {
         let AzureSettings { account, container, .. } = &self.settings;
-        let wrong = |error| BackendError::Credentials { place: self.settings.place(key), error };
-        let domain = &self.clouds.get().await.map_err(wrong)?.storage;
+        let wrong = |error: &dyn std::fmt::Display| BackendError::Credentials {
+            place: self.settings.place(key),
+            error: error.to_string(),
+        };
+        let domain = &self.clouds.get().await.map_err(|error| wrong(&error))?.storage;
         let text = format!("https://{account}.blob.{domain}/{container}");
-        let mut url = Url::parse(&text).map_err(|error| wrong(format!("the address {text}: {error}")))?;
+        let mut url = Url::parse(&text).map_err(|error| wrong(&format_args!("the address {text}: {error}")))?;
         if let (false, Ok(mut path)) = (key.is_empty(), url.path_segments_mut()) {
             path.push(key);
         }

@@ -234,8 +234,7 @@ fn proof(arguments: &mut Arguments<'_>) -> Option<Proof> {
     if let Some(key) = arguments.filled("access_key", &["ARM_ACCESS_KEY"]) {
         let key = STANDARD.decode(key.trim());
         if key.is_err() {
-            let error = "the argument \"access_key\" or the variable ARM_ACCESS_KEY is not base64";
-            arguments.problems.push(crate::problems::credentials(error));
+            arguments.problems.push(problems::access_key());
         }
         return key.ok().map(Proof::Key);
     }

@@ -18,6 +18,7 @@ use weft_state::remote::BackendError;
 use super::certificate::Certificate;
 use super::cloud::Clouds;
 use super::methods::{Application, Cli, Method, Pipeline, Statement, value_or_file};
+use super::problems::reasons::{CliProblem, EntraProblem, IssuerProblem, KeyListProblem};
 use super::settings::{AccountLocation, AzureSettings, Proof};
 use super::{refusals, signing};
 use crate::exchange::{Authorize, Call, Constant};
@@ -66,12 +67,12 @@ struct EntraTokens {
 impl TokenSource for EntraTokens {
     async fn token(&self) -> Result<AccessToken, BackendError> {
         let found = self.get().await;
-        found.map_err(|error| BackendError::Credentials { place: self.place.clone(), error })
+        found.map_err(|error| BackendError::Credentials { place: self.place.clone(), error: error.to_string() })
     }
 }
 
 impl EntraTokens {
-    async fn get(&self) -> Result<AccessToken, String> {
+    async fn get(&self) -> Result<AccessToken, EntraProblem> {
         let resource = match &self.audience {
             TokenAudience::Named(name) => name.clone(),
             TokenAudience::Storage => STORAGE.to_owned(),
@@ -79,38 +80,37 @@ impl EntraTokens {
         };
         let answer = match self.method.as_ref() {
             Method::Secret(application, secret) => {
-                self.entra(application, &resource, &[("client_secret", secret)]).await
+                self.entra(application, &resource, &[("client_secret", secret)]).await?
             }
             Method::Certificate(application, certificate) => {
                 let statement = self.statement(application, certificate).await?;
-                self.with_statement(application, &resource, &statement).await
+                self.with_statement(application, &resource, &statement).await?
             }
             Method::Pipelines(application, pipeline) => {
-                let statement = pipeline_token(&self.http, pipeline).await;
-                let statement = statement.map_err(|error| format!("Azure Pipelines: {error}"))?;
-                self.with_statement(application, &resource, &statement).await
+                let statement = pipeline_token(&self.http, pipeline).await?;
+                self.with_statement(application, &resource, &statement).await?
             }
             Method::Oidc(application, statement) => {
                 let statement = self.foreign(statement).await?;
-                self.with_statement(application, &resource, &statement).await
+                self.with_statement(application, &resource, &statement).await?
             }
             Method::Workload(application, file) => {
                 let statement = value_or_file("token", None, Some(file))?;
-                self.with_statement(application, &resource, &statement).await
+                self.with_statement(application, &resource, &statement).await?
             }
             Method::Machine(machine) => {
                 let answer = ask(machine.request(&self.http, &resource).await?).await;
-                answer.map_err(|error| format!("the managed identity: {error}"))
+                answer.map_err(EntraProblem::ManagedIdentity)?
             }
-            Method::Cli(cli) => return cli.token(&resource).await,
+            Method::Cli(cli) => return Ok(cli.token(&resource).await?),
         };
-        AccessToken::of_answer(&answer?).ok_or_else(|| "the response has no token".to_owned())
+        AccessToken::of_answer(&answer).ok_or(EntraProblem::NoToken)
     }
 
     /// The address of the token endpoint of a tenant.
-    async fn address(&self, tenant: &str) -> Result<Url, String> {
+    async fn address(&self, tenant: &str) -> Result<Url, EntraProblem> {
         let login = &self.clouds.get().await?.login;
-        let mut url = Url::parse(login).map_err(|error| format!("the address of Entra ID: {error}"))?;
+        let mut url = Url::parse(login).map_err(EntraProblem::Address)?;
         // A federation service (AD FS) has another path.
         let parts: &[&str] =
             if tenant == "adfs" { &["adfs", "oauth2", "token"] } else { &[tenant, "oauth2", "v2.0", "token"] };
@@ -121,22 +121,32 @@ impl EntraTokens {
     }
 
     /// Requests a token for a resource from Entra ID.
-    async fn entra(&self, application: &Application, resource: &str, proof: &[(&str, &str)]) -> Result<Json, String> {
+    async fn entra(
+        &self,
+        application: &Application,
+        resource: &str,
+        proof: &[(&str, &str)],
+    ) -> Result<Json, EntraProblem> {
         let url = self.address(&application.tenant).await?;
         let scope = format!("{resource}/.default");
         let mut form =
             vec![("grant_type", "client_credentials"), ("client_id", &application.client), ("scope", &scope)];
         form.extend(proof);
-        ask(with_form(self.http.post(url), &form)).await.map_err(|error| format!("Entra ID: {error}"))
+        ask(with_form(self.http.post(url), &form)).await.map_err(EntraProblem::Entra)
     }
 
-    async fn with_statement(&self, application: &Application, resource: &str, statement: &str) -> Result<Json, String> {
+    async fn with_statement(
+        &self,
+        application: &Application,
+        resource: &str,
+        statement: &str,
+    ) -> Result<Json, EntraProblem> {
         let proof = [("client_assertion_type", ASSERTION), ("client_assertion", statement)];
         self.entra(application, resource, &proof).await
     }
 
     /// The assertion of an application, signed with its certificate.
-    async fn statement(&self, application: &Application, certificate: &Certificate) -> Result<String, String> {
+    async fn statement(&self, application: &Application, certificate: &Certificate) -> Result<String, EntraProblem> {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
         let header = json!({ "alg": "PS256", "typ": "JWT", "x5t#S256": certificate.thumbprint });
         let claims = json!({
@@ -147,23 +157,23 @@ impl EntraTokens {
             "nbf": now,
             "exp": now + LIFETIME.as_secs(),
         });
-        jwt::signed(&header, &claims, &certificate.key, Algorithm::Ps256)
+        Ok(jwt::signed(&header, &claims, &certificate.key, Algorithm::Ps256)?)
     }
 
     /// The token of another issuer.
-    async fn foreign(&self, statement: &Statement) -> Result<String, String> {
+    async fn foreign(&self, statement: &Statement) -> Result<String, EntraProblem> {
         let (url, token) = match statement {
-            Statement::Given(text, file) => return value_or_file("token", text.as_deref(), file.as_deref()),
+            Statement::Given(text, file) => return Ok(value_or_file("token", text.as_deref(), file.as_deref())?),
             Statement::Asked(url, token) => (url, token),
         };
-        let mut url = Url::parse(url).map_err(|error| format!("the address in oidc_request_url: {error}"))?;
+        let mut url = Url::parse(url).map_err(EntraProblem::IssuerAddress)?;
         if !url.query_pairs().any(|(name, _)| name == "audience") {
             let audience = self.clouds.get().await?.exchange_audience();
             url.query_pairs_mut().append_pair("audience", audience);
         }
         let request = self.http.get(url).bearer_auth(token);
         let request = request.header("accept", "application/json; api-version=2.0");
-        field(request.header("content-type", "application/json"), "value").await
+        Ok(field(request.header("content-type", "application/json"), "value").await?)
     }
 }
 
@@ -176,24 +186,25 @@ fn random_id() -> String {
 }
 
 /// The token of a pipeline.
-async fn pipeline_token(http: &reqwest::Client, pipeline: &Pipeline) -> Result<String, String> {
-    let mut url = Url::parse(&pipeline.url).map_err(|error| format!("its address: {error}"))?;
+async fn pipeline_token(http: &reqwest::Client, pipeline: &Pipeline) -> Result<String, EntraProblem> {
+    let mut url = Url::parse(&pipeline.url).map_err(EntraProblem::PipelineAddress)?;
     url.query_pairs_mut()
         .append_pair("api-version", PIPELINES_VERSION)
         .append_pair("serviceConnectionId", &pipeline.connection);
     let request = http.post(url).bearer_auth(&pipeline.token).header("content-length", "0");
-    field(request.header("X-TFS-FedAuthRedirect", "Suppress"), "oidcToken").await
+    let asked = field(request.header("X-TFS-FedAuthRedirect", "Suppress"), "oidcToken").await;
+    asked.map_err(EntraProblem::Pipeline)
 }
 
 /// A field of the response to a request.
-async fn field(request: RequestBuilder, name: &str) -> Result<String, String> {
-    let answer = ask(request).await.map_err(|error| format!("the identity provider: {error}"))?;
+async fn field(request: RequestBuilder, name: &'static str) -> Result<String, IssuerProblem> {
+    let answer = ask(request).await.map_err(IssuerProblem::Request)?;
     let found = answer.get(name).and_then(Json::as_str).map(str::to_owned);
-    found.ok_or_else(|| format!("the response of the identity provider has no {name:?}"))
+    found.ok_or(IssuerProblem::NoField(name))
 }
 
 impl Cli {
-    async fn token(&self, resource: &str) -> Result<AccessToken, String> {
+    async fn token(&self, resource: &str) -> Result<AccessToken, CliProblem> {
         let mut words = vec!["account", "get-access-token", "-o", "json", "--resource", resource];
         if let Some(tenant) = &self.tenant {
             words.extend(["--tenant", tenant]);
@@ -202,30 +213,30 @@ impl Cli {
             words.extend(["--subscription", subscription]);
         }
         let answer = self.run(&words).await?;
-        let text = answer.get("accessToken").and_then(Json::as_str).ok_or("the Azure CLI returned no token")?;
+        let text = answer.get("accessToken").and_then(Json::as_str).ok_or(CliProblem::NoToken)?;
         let expires = answer.get("expires_on").and_then(Json::as_u64).map(Duration::from_secs);
         let expires = expires.and_then(|seconds| UNIX_EPOCH.checked_add(seconds));
         Ok(AccessToken::until(text, expires.unwrap_or_else(|| SystemTime::now() + CLI_LIFETIME)))
     }
 
     /// The id of the current subscription of the Azure CLI.
-    async fn current(&self) -> Result<String, String> {
+    async fn current(&self) -> Result<String, CliProblem> {
         let answer = self.run(&["account", "show", "-o", "json"]).await?;
         let id = answer.get("id").and_then(Json::as_str).map(str::to_owned);
-        id.ok_or_else(|| "the Azure CLI has no current subscription. Set \"subscription_id\"".to_owned())
+        id.ok_or(CliProblem::NoSubscription)
     }
 
-    async fn run(&self, words: &[&str]) -> Result<Json, String> {
+    async fn run(&self, words: &[&str]) -> Result<Json, CliProblem> {
         let mut command = Command::new(&self.program);
         command.args(words).stdin(Stdio::null()).kill_on_drop(true);
         let done = tokio::time::timeout(CLI_TIME, command.output()).await;
-        let done = done.map_err(|_| format!("the Azure CLI took longer than {} s", CLI_TIME.as_secs()))?;
-        let done = done.map_err(|error| format!("the Azure CLI cannot be run: {error}"))?;
+        let done = done.map_err(|_| CliProblem::TooLong { seconds: CLI_TIME.as_secs() })?;
+        let done = done.map_err(CliProblem::NotRun)?;
         if !done.status.success() {
             let words = String::from_utf8_lossy(&done.stderr);
-            return Err(format!("the Azure CLI failed: {}", words.trim()));
+            return Err(CliProblem::Failed(words.trim().to_owned()));
         }
-        serde_json::from_slice(&done.stdout).map_err(|_| "the output of the Azure CLI is not JSON".to_owned())
+        serde_json::from_slice(&done.stdout).map_err(|_| CliProblem::NotJson)
     }
 }
 
@@ -297,26 +308,25 @@ impl AccountKeys {
         let found = self.list(account, &token).await;
         found.map_err(|error| BackendError::Credentials {
             place: self.tokens.source.place.clone(),
-            error: refusals::unlisted(account, &self.group.group, &error),
+            error: refusals::unlisted(account, &self.group.group, &error.to_string()),
         })
     }
 
-    async fn list(&self, account: &str, token: &AccessToken) -> Result<Vec<u8>, String> {
+    async fn list(&self, account: &str, token: &AccessToken) -> Result<Vec<u8>, KeyListProblem> {
         let source = &self.tokens.source;
         let subscription = match (&self.group.subscription, source.method.as_ref()) {
             (Some(subscription), _) => subscription.clone(),
             (None, Method::Cli(cli)) => cli.current().await?,
-            (None, _) => return Err("there is no \"subscription_id\"".to_owned()),
+            (None, _) => return Err(KeyListProblem::NoSubscription),
         };
-        let mut url =
-            Url::parse(&source.clouds.get().await?.manager).map_err(|error| format!("Resource Manager: {error}"))?;
+        let mut url = Url::parse(&source.clouds.get().await?.manager)?;
         if let Ok(mut path) = url.path_segments_mut() {
             path.pop_if_empty().extend(["subscriptions", &subscription, "resourceGroups", &self.group.group]);
             path.extend(["providers", "Microsoft.Storage", "storageAccounts", account, "listKeys"]);
         }
         url.query_pairs_mut().append_pair("api-version", MANAGER_VERSION);
         let answer = ask(source.http.post(url).bearer_auth(&token.text).header("content-length", "0")).await?;
-        let key = answer.pointer("/keys/0/value").and_then(Json::as_str).ok_or("the response has no key")?;
-        STANDARD.decode(key).map_err(|_| "the key in the response is not base64".to_owned())
+        let key = answer.pointer("/keys/0/value").and_then(Json::as_str).ok_or(KeyListProblem::NoKey)?;
+        STANDARD.decode(key).map_err(|_| KeyListProblem::NotBase64)
     }
 }

@@ -19,12 +19,13 @@ use weft_state::remote::BackendError;
 use super::cloud::{CloudName, Clouds};
 use super::methods::{Method, choose};
 use super::problems;
+use super::problems::reasons::VaultProblem;
 use super::sources::vault_tokens;
 use crate::arguments::{self, Arguments, BackendSettings, Environment};
 use crate::client::{ClientSettings, client};
 use crate::exchange::{Authorize, Call, Constant, HttpReply, HttpService, RETRY};
 use crate::keeper::{Blocking, Keeper, Keeping, Metadata, damaged, random_key};
-use crate::problems::{key_data, no_client};
+use crate::problems::{key_data, key_length, key_setting_empty, key_settings_incomplete, no_client};
 
 /// The version of the API.
 const VERSION: &str = "7.6";
@@ -92,14 +93,14 @@ pub(crate) fn connect(settings: &BackendSettings, environment: Environment<'_>) 
     let key = arguments.filled("vault_key_name", &[]).unwrap_or_default();
     let uri = arguments.filled("vault_uri", &[]).unwrap_or_default();
     let url = match (key.as_str(), uri.as_str()) {
-        ("", _) => Err("vault_key_name is empty".to_owned()),
-        (_, "") => Err("vault_uri is empty".to_owned()),
-        (key, uri) => names(key, uri),
+        ("", _) => Err(key_setting_empty("vault_key_name")),
+        (_, "") => Err(key_setting_empty("vault_uri")),
+        (key, uri) => names(key, uri).map_err(|problem| key_data(&problem)),
     };
-    let url = url.map_err(|error| arguments.problems.push(key_data(error))).ok();
+    let url = url.map_err(|problem| arguments.problems.push(problem)).ok();
     let length = arguments.number("key_length", &[]).unwrap_or_default();
     if !(1..=LONGEST).contains(&length) {
-        arguments.problems.push(key_data(format!("key_length is {length}, but must be from 1 to {LONGEST}")));
+        arguments.problems.push(key_length(length, LONGEST));
     }
     let cloud = cloud(&mut arguments);
     let subscription = arguments.filled("subscription_id", &["ARM_SUBSCRIPTION_ID"]);
@@ -110,7 +111,7 @@ pub(crate) fn connect(settings: &BackendSettings, environment: Environment<'_>) 
     let (_, _) = arguments.finish(())?;
     // If there are no problems, all of these values exist.
     let (Some(url), Some(cloud), Some(method)) = (url, cloud, method) else {
-        return Err(vec![key_data("the settings are incomplete")]);
+        return Err(vec![key_settings_incomplete()]);
     };
     let http = client(&ClientSettings::of_environment(&environment)).map_err(|error| vec![no_client(&error)])?;
     let clouds = Arc::new(Clouds::new(cloud, http.clone()));
@@ -127,7 +128,7 @@ fn algorithm(arguments: &mut Arguments<'_>) -> &'static str {
     let found = SYMMETRIC.iter().find(|(known, _)| *known == size);
     found.map_or_else(
         || {
-            arguments.problems.push(key_data("a symmetric key needs a symmetric_key_size of 128, 192 or 256"));
+            arguments.problems.push(key_data(&VaultProblem::KeySize));
             RSA
         },
         |(_, algorithm)| algorithm,
@@ -147,12 +148,12 @@ fn cloud(arguments: &mut Arguments<'_>) -> Option<CloudName> {
 }
 
 /// Checks the names of a key and of its vault, as Azure does.
-fn names(key: &str, uri: &str) -> Result<Url, String> {
+fn names(key: &str, uri: &str) -> Result<Url, VaultProblem> {
     let plain = |text: &str| text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
     if !(1..=127).contains(&key.len()) || !plain(key) {
-        return Err(format!("{key:?} is not the name of a key: it must have 1 to 127 letters, digits or hyphens"));
+        return Err(VaultProblem::KeyName(key.to_owned()));
     }
-    let url = Url::parse(uri).map_err(|error| format!("vault_uri cannot be read: {error}"))?;
+    let url = Url::parse(uri)?;
     let host = url.host_str().unwrap_or_default();
     let vault = host.split('.').next().unwrap_or_default();
     let form = (3..=24).contains(&vault.len())
@@ -160,17 +161,14 @@ fn names(key: &str, uri: &str) -> Result<Url, String> {
         && vault.starts_with(|first: char| first.is_ascii_alphabetic())
         && !vault.ends_with('-');
     if !form {
-        return Err(format!(
-            "{vault:?} is not the name of a key vault: it must have 3 to 24 letters, digits or hyphens, begin with a \
-             letter, and not end with a hyphen"
-        ));
+        return Err(VaultProblem::VaultName(vault.to_owned()));
     }
     if vault.contains("--") {
-        return Err(format!("{vault:?} is not the name of a key vault: two hyphens cannot follow each other"));
+        return Err(VaultProblem::TwoHyphens(vault.to_owned()));
     }
     // A token is never sent unencrypted, except to this machine.
     if url.scheme() != "https" && host != "localhost" {
-        return Err("vault_uri must begin with https://".to_owned());
+        return Err(VaultProblem::NotEncrypted);
     }
     Ok(url)
 }
@@ -346,7 +344,7 @@ mod tests {
             ("a", "http://abc.x", "must begin with https://"),
             ("a", "abc", "cannot be read"),
         ] {
-            let error = names(key, uri).unwrap_err();
+            let error = names(key, uri).unwrap_err().to_string();
             assert!(error.contains(want), "{uri}: {error}");
         }
     }

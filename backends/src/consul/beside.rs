@@ -8,7 +8,7 @@ use bytes::Bytes;
 use serde_json::json;
 use weft_state::remote::{BackendError, Object, ObjectVersion, Written};
 
-use super::refusals;
+use super::refusals::{self, ConsulDamage};
 use super::requests::{Client, Pair, Transacted};
 use crate::bucket::{Bucket, ObjectKind, When};
 
@@ -30,12 +30,11 @@ impl Client {
         if pair.flags != PARTS {
             return Ok(pair.value.clone());
         }
-        let damaged = |error: &str| refusals::damaged(self.place(key), doing, error);
-        let parts: Vec<String> =
-            serde_json::from_slice(&pair.value).map_err(|_| damaged("the value does not list its parts"))?;
+        let damaged = |damage: ConsulDamage| refusals::damaged(self.place(key), doing, &damage);
+        let parts: Vec<String> = serde_json::from_slice(&pair.value).map_err(|_| damaged(ConsulDamage::NoList))?;
         let mut content = Vec::new();
         for part in parts {
-            let found = self.pair(doing, &part).await?.ok_or_else(|| damaged("a part of the value is missing"))?;
+            let found = self.pair(doing, &part).await?.ok_or_else(|| damaged(ConsulDamage::NoPart))?;
             content.extend_from_slice(&found.value);
         }
         Ok(content.into())
@@ -44,7 +43,8 @@ impl Client {
     /// Writes the parts of a large object. Returns the value that names them.
     async fn write_parts(&self, doing: &'static str, key: &str, content: &Bytes) -> Result<Bytes, BackendError> {
         let mut random = [0; 8];
-        getrandom::fill(&mut random).map_err(|error| refusals::damaged(self.place(key), doing, error.to_string()))?;
+        let failed = |error| refusals::damaged(self.place(key), doing, &ConsulDamage::Random(error));
+        getrandom::fill(&mut random).map_err(failed)?;
         let start = format!("{key}{PART}{:016x}", u64::from_le_bytes(random));
         let mut names = Vec::new();
         for from in (0..content.len()).step_by(PART_SIZE) {
@@ -72,7 +72,7 @@ impl Bucket for Client {
                 Err(_) => {}
             }
         }
-        Err(refusals::damaged(self.settings.place(key), doing, "the value keeps changing"))
+        Err(refusals::damaged(self.settings.place(key), doing, &ConsulDamage::RestlessValue))
     }
 
     async fn put(
@@ -100,11 +100,7 @@ impl Bucket for Client {
         }
         match self.transact(doing, key, &[operation]).await? {
             Transacted::Done(index) => Ok(Written::Done(ObjectVersion(index.to_string()))),
-            Transacted::TooLarge => Err(refusals::damaged(
-                self.settings.place(key),
-                doing,
-                "the agent refused the value, because it is too large",
-            )),
+            Transacted::TooLarge => Err(refusals::damaged(self.settings.place(key), doing, &ConsulDamage::TooLarge)),
             // The response to an earlier attempt may have been lost.
             Transacted::Stale(true) => match self.pair(doing, key).await? {
                 Some(pair) if pair.value == value && pair.flags == flags => {

@@ -11,7 +11,7 @@ use md5::{Digest as _, Md5};
 use serde_json::{Value as Json, json};
 use weft_state::remote::{BackendError, Expected, Object, ObjectVersion, Written};
 
-use super::refusals;
+use super::refusals::{self, ConsulDamage};
 use super::requests::{Client, Pair, Transacted};
 use crate::gzip;
 
@@ -72,11 +72,11 @@ pub(super) async fn read(client: &Client, key: &str) -> Result<Option<Object>, B
             return Err(failed);
         }
     }
-    Err(refusals::damaged(client.place(key), READING, "the state keeps changing"))
+    Err(refusals::damaged(client.place(key), READING, &ConsulDamage::RestlessState))
 }
 
 async fn content(client: &Client, key: &str, pair: Pair) -> Result<Bytes, BackendError> {
-    let damaged = |error: String| refusals::damaged(client.place(key), READING, error);
+    let damaged = |damage: ConsulDamage| refusals::damaged(client.place(key), READING, &damage);
     let manifest = Manifest::of(&pair.value);
     let stored = match &manifest {
         None => pair.value,
@@ -84,18 +84,18 @@ async fn content(client: &Client, key: &str, pair: Pair) -> Result<Bytes, Backen
             let mut joined = Vec::new();
             for chunk in &manifest.chunks {
                 let found = client.pair(READING, chunk).await?;
-                let found = found.ok_or_else(|| damaged(format!("Key {chunk:?} could not be found")))?;
+                let found = found.ok_or_else(|| damaged(ConsulDamage::NoChunk(chunk.clone())))?;
                 joined.extend_from_slice(&found.value);
             }
             joined.into()
         }
     };
     let plain = match stored.first() {
-        Some(&gzip::FIRST_BYTE) => gzip::decompressed(&stored).map_err(damaged)?.into(),
+        Some(&gzip::FIRST_BYTE) => gzip::decompressed(&stored).map_err(|problem| damaged(problem.into()))?.into(),
         _ => stored,
     };
     if manifest.is_some_and(|manifest| manifest.hash != hash_of(&plain)) {
-        return Err(damaged("The remote state does not match the expected hash".to_owned()));
+        return Err(damaged(ConsulDamage::OtherHash));
     }
     Ok(plain)
 }
@@ -120,7 +120,7 @@ pub(super) async fn write(
     let old = now.and_then(|pair| Manifest::of(&pair.value)).map(|manifest| manifest.hash);
     let stored: Bytes = match client.settings.gzip {
         true => gzip::compressed(&content)
-            .map_err(|error| refusals::damaged(client.place(key), WRITING, error.to_string()))?
+            .map_err(|error| refusals::damaged(client.place(key), WRITING, &ConsulDamage::NotCompressed(error)))?
             .into(),
         false => content.clone(),
     };
@@ -137,7 +137,7 @@ pub(super) async fn write(
     }
     let written = match written {
         Some(written) => written,
-        None => return Err(refusals::damaged(client.place(key), WRITING, "the list of its chunks is too large")),
+        None => return Err(refusals::damaged(client.place(key), WRITING, &ConsulDamage::LongList)),
     };
     // No value refers to these chunks. They belong to the previous state or, if the write failed with a conflict, to
     // the state that was not written.

@@ -117,9 +117,7 @@ impl Lock {
                 SessionAnswer::Taken => return Ok(LockAnswer::Locked(self.tell(session, info).await?)),
                 SessionAnswer::Held(pair, holder) if start.elapsed() > TRIES => return self.held(&pair, holder).await,
                 SessionAnswer::Delayed if start.elapsed() > DELAY + TRIES => {
-                    let message = "the session of the previous holder has just ended, and Consul does not allow a new \
-                                   lock yet"
-                        .to_owned();
+                    let message = refusals::lock_delayed();
                     return Ok(LockAnswer::Held { holder: LockInfo::default(), message });
                 }
                 _ => tokio::time::sleep(PAUSE).await,
@@ -183,7 +181,7 @@ impl Lock {
             created: "an unknown time".to_owned(),
             ..LockInfo::default()
         });
-        let message = format!("the session {holder} holds the lock");
+        let message = refusals::locked_by_session(&holder);
         info.id = holder;
         let asked = String::from_utf8(pair.value.to_vec()).ok().filter(|asked| !asked.is_empty());
         Ok(LockAnswer::Held { holder: LockInfo { asked, ..info }, message })

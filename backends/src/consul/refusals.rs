@@ -4,6 +4,7 @@ use reqwest::StatusCode;
 use weft_state::remote::BackendError;
 
 use crate::exchange::HttpReply;
+use crate::gzip::GzipProblem;
 
 /// The maximum length of an agent's message in an error.
 const LONGEST_MESSAGE: usize = 500;
@@ -70,7 +71,50 @@ pub(super) fn lost_lock(place: String) -> BackendError {
     }
 }
 
-/// A response does not have the expected form.
-pub(super) fn damaged(place: String, doing: &'static str, error: impl Into<String>) -> BackendError {
-    BackendError::Damaged { place, doing, error: error.into() }
+/// What is wrong with a response, or with a value.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum ConsulDamage {
+    #[error("the state keeps changing")]
+    RestlessState,
+    #[error("the value keeps changing")]
+    RestlessValue,
+    #[error("Key {0:?} could not be found")]
+    NoChunk(String),
+    #[error("The remote state does not match the expected hash")]
+    OtherHash,
+    #[error("{0}")]
+    Compressed(#[from] GzipProblem),
+    /// The state cannot be compressed.
+    #[error("{0}")]
+    NotCompressed(#[source] std::io::Error),
+    #[error("the list of its chunks is too large")]
+    LongList,
+    #[error("the value does not list its parts")]
+    NoList,
+    #[error("a part of the value is missing")]
+    NoPart,
+    /// The operating system gives no random bytes for a name.
+    #[error("{0}")]
+    Random(getrandom::Error),
+    #[error("the agent refused the value, because it is too large")]
+    TooLarge,
+    #[error("the response is not a value with an index")]
+    NoIndex,
+    #[error("the session has no id")]
+    NoSession,
+}
+
+/// A response or a value does not have the expected form.
+pub(super) fn damaged(place: String, doing: &'static str, damage: &ConsulDamage) -> BackendError {
+    BackendError::Damaged { place, doing, error: damage.to_string() }
+}
+
+/// The message about a lock that Consul withholds for a short time.
+pub(super) fn lock_delayed() -> String {
+    "the session of the previous holder has just ended, and Consul does not allow a new lock yet".to_owned()
+}
+
+/// The message about a lock that another session has.
+pub(super) fn locked_by_session(session: &str) -> String {
+    format!("the session {session} holds the lock")
 }

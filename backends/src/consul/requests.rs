@@ -9,7 +9,7 @@ use url::Url;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_state::remote::BackendError;
 
-use super::refusals;
+use super::refusals::{self, ConsulDamage};
 use super::settings::ConsulSettings;
 use crate::client::client;
 use crate::exchange::{Call, Constant, HttpReply, HttpService, RETRY};
@@ -97,7 +97,7 @@ impl Client {
         let reply = self.service.send(&Call::new(doing, Method::GET, url)).await?;
         match reply.status {
             StatusCode::OK => {
-                let damaged = || refusals::damaged(self.place(key), doing, "the response is not a value with an index");
+                let damaged = || refusals::damaged(self.place(key), doing, &ConsulDamage::NoIndex);
                 reply.json().get(0).and_then(pair_of).map(Some).ok_or_else(damaged)
             }
             StatusCode::NOT_FOUND => Ok(None),
@@ -198,7 +198,7 @@ impl Client {
             return Err(self.refused(doing, &self.settings.path, &reply));
         }
         let id = reply.json().get("ID").and_then(Json::as_str).map(str::to_owned);
-        id.ok_or_else(|| refusals::damaged(self.place(&self.settings.path), doing, "the session has no id"))
+        id.ok_or_else(|| refusals::damaged(self.place(&self.settings.path), doing, &ConsulDamage::NoSession))
     }
 
     /// Extends the life of a session. Returns whether it is alive.

@@ -10,6 +10,7 @@ use super::requests::Client;
 use super::{LOCK, refusals, tags};
 use crate::bucket::{Bucket as _, ObjectKind, When};
 use crate::digests::md5_hex;
+use crate::problems::locked_by;
 
 const TAKING: &str = "taking the lock";
 const RELEASING: &str = "releasing the lock";
@@ -27,7 +28,7 @@ async fn holder(client: &Client, doing: &'static str, lock: &str) -> Result<Opti
 }
 
 fn held(holder: LockInfo) -> LockAnswer {
-    let message = format!("the state is locked by {}", holder.who);
+    let message = locked_by(&holder.who);
     LockAnswer::Held { holder, message }
 }
 

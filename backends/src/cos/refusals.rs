@@ -62,3 +62,25 @@ pub(super) fn other_lock(place: String, found: &str, id: &str) -> BackendError {
     let advice = "Use the lock ID that the error about the locked state shows".to_owned();
     BackendError::Refused { place, doing: "releasing the lock", error, advice }
 }
+
+/// Advice on an error of the object store with this code. May be empty.
+pub(super) fn advice(code: &str, bucket: &str, region: &str) -> String {
+    match code {
+        "NoSuchBucket" => format!(
+            "Create the bucket with: coscli mb cos://{bucket} -r {region}. Its name must end with the id of the \
+             account"
+        ),
+        "AccessDenied" => format!("Grant the caller the rights to read, write and list objects of {bucket}"),
+        "InvalidAccessKeyId" | "SignatureDoesNotMatch" => "Check secret_id and secret_key".to_owned(),
+        "ExpiredToken" | "InvalidToken" => "Get new credentials: the session has ended".to_owned(),
+        "RequestTimeTooSkewed" | "RequestIsExpired" => {
+            "Set the clock of this machine, which differs from the clock of the service".to_owned()
+        }
+        _ => String::new(),
+    }
+}
+
+/// The response of the service for sessions has no keys.
+pub(super) fn no_session_keys(place: String, doing: &'static str) -> BackendError {
+    BackendError::Damaged { place, doing, error: "the response has no keys".to_owned() }
+}

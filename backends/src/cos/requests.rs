@@ -101,19 +101,6 @@ impl Dialect for CosDialect {
     }
 
     fn advice(&self, code: &str) -> String {
-        let CosSettings { bucket, region, .. } = &*self.settings;
-        match code {
-            "NoSuchBucket" => format!(
-                "Create the bucket with: coscli mb cos://{bucket} -r {region}. Its name must end with the id of the \
-                 account"
-            ),
-            "AccessDenied" => format!("Grant the caller the rights to read, write and list objects of {bucket}"),
-            "InvalidAccessKeyId" | "SignatureDoesNotMatch" => "Check secret_id and secret_key".to_owned(),
-            "ExpiredToken" | "InvalidToken" => "Get new credentials: the session has ended".to_owned(),
-            "RequestTimeTooSkewed" | "RequestIsExpired" => {
-                "Set the clock of this machine, which differs from the clock of the service".to_owned()
-            }
-            _ => String::new(),
-        }
+        refusals::advice(code, &self.settings.bucket, &self.settings.region)
     }
 }

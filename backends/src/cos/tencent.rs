@@ -134,8 +134,7 @@ impl CredentialSource for TencentRoleKeys {
         let answer = answer.map_err(|refusal| refusals::role(place.clone(), &role.arn, &refusal))?;
         let text = |name: &str| answer.pointer(&format!("/Credentials/{name}")).and_then(Json::as_str);
         let (Some(id), Some(secret), Some(token)) = (text("TmpSecretId"), text("TmpSecretKey"), text("Token")) else {
-            let error = "the response has no keys".to_owned();
-            return Err(BackendError::Damaged { place: place.clone(), doing: DOING, error });
+            return Err(refusals::no_session_keys(place.clone(), DOING));
         };
         let expires = answer.get("ExpiredTime").and_then(Json::as_u64);
         Ok(Keys {

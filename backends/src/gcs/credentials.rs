@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use serde_json::Value as Json;
 
+use super::problems::{CredentialProblem, DocumentProblem};
+
 /// The default token endpoint.
 const TOKENS: &str = "https://oauth2.googleapis.com/token";
 /// The credentials of `gcloud auth application-default login`, in the home directory.
@@ -111,17 +113,17 @@ impl Source {
     /// Reads the source that a document describes.
     ///
     /// # Errors
-    /// Returns a message without secrets if the document is not valid.
-    pub(super) fn of_document(document: &Json) -> Result<Source, String> {
+    /// Returns an error if the document is not valid.
+    pub(super) fn of_document(document: &Json) -> Result<Source, DocumentProblem> {
         Source::nested(document, DEPTH)
     }
 
-    fn nested(document: &Json, depth: usize) -> Result<Source, String> {
+    fn nested(document: &Json, depth: usize) -> Result<Source, DocumentProblem> {
         if depth == 0 {
-            return Err(format!("the credentials impersonate service accounts in more than {DEPTH} steps"));
+            return Err(DocumentProblem::TooDeep { most: DEPTH });
         }
         let text = |name: &str| document.get(name).and_then(Json::as_str).map(str::to_owned);
-        let needed = |name: &str| text(name).ok_or_else(|| format!("the document has no {name:?}"));
+        let needed = |name: &'static str| text(name).ok_or(DocumentProblem::Missing(name));
         let tokens = |name: &str| text(name).unwrap_or_else(|| TOKENS.to_owned());
         match text("type").as_deref() {
             Some("service_account") => Ok(Source::Account(AccountKey {
@@ -160,16 +162,16 @@ impl Source {
                     delegates,
                 })))
             }
-            Some(other) => Err(format!("credentials of the type {other:?} are not supported")),
-            None => Err("the document has no \"type\"".to_owned()),
+            Some(other) => Err(DocumentProblem::Type(other.to_owned())),
+            None => Err(DocumentProblem::Missing("type")),
         }
     }
 
     /// The default source of the machine: a file that a variable names, the file of gcloud, or the metadata service.
     ///
     /// # Errors
-    /// Returns a message if a file is not valid.
-    pub(super) fn of_environment(variable: &dyn Fn(&str) -> Option<String>) -> Result<Source, String> {
+    /// Returns an error if a file is not valid.
+    pub(super) fn of_environment(variable: &dyn Fn(&str) -> Option<String>) -> Result<Source, CredentialProblem> {
         let named = variable("GOOGLE_APPLICATION_CREDENTIALS").map(PathBuf::from);
         let known = variable("CLOUDSDK_CONFIG")
             .map(|folder| PathBuf::from(folder).join("application_default_credentials.json"))
@@ -179,9 +181,12 @@ impl Source {
             let host = variable("GCE_METADATA_HOST").unwrap_or_else(|| "metadata.google.internal".to_owned());
             return Ok(Source::Machine(host));
         };
-        let read = std::fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))?;
-        let document = serde_json::from_slice(&read).map_err(|_| format!("{} is not JSON", path.display()))?;
-        Source::of_document(&document).map_err(|error| format!("{}: {error}", path.display()))
+        let read = match std::fs::read(&path) {
+            Ok(read) => read,
+            Err(error) => return Err(CredentialProblem::Unreadable { path, error }),
+        };
+        let Ok(document) = serde_json::from_slice(&read) else { return Err(CredentialProblem::NotJson { path }) };
+        Source::of_document(&document).map_err(|problem| CredentialProblem::File { path, problem })
     }
 
     /// The impersonation of this account by this source.
@@ -193,7 +198,7 @@ impl Source {
 }
 
 impl Subject {
-    fn of(document: &Json) -> Result<Subject, String> {
+    fn of(document: &Json) -> Result<Subject, DocumentProblem> {
         let text = |name: &str| document.get(name).and_then(Json::as_str);
         let place = match (text("file"), text("url")) {
             (Some(file), _) => SubjectPlace::File(PathBuf::from(file)),
@@ -203,9 +208,7 @@ impl Subject {
                 let headers = headers.filter_map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned())));
                 SubjectPlace::Address(url.to_owned(), headers.collect())
             }
-            (None, None) => {
-                return Err("external accounts need a credential_source with \"file\" or \"url\"".to_owned());
-            }
+            (None, None) => return Err(DocumentProblem::NoSubject),
         };
         let format = document.get("format").filter(|format| format.get("type").and_then(Json::as_str) == Some("json"));
         let field = format.and_then(|format| format.get("subject_token_field_name")?.as_str().map(str::to_owned));
@@ -237,7 +240,7 @@ mod tests {
             (json!({"type": "x"}), "credentials of the type \"x\" are not supported"),
             (json!({"type": "service_account"}), "the document has no \"client_email\""),
         ] {
-            assert_eq!(Source::of_document(&document).unwrap_err(), want);
+            assert_eq!(Source::of_document(&document).unwrap_err().to_string(), want);
         }
     }
 
@@ -248,6 +251,6 @@ mod tests {
             document = json!({"type": "impersonated_service_account", "source_credentials": document,
                 "service_account_impersonation_url": "https://x"});
         }
-        assert!(Source::of_document(&document).unwrap_err().contains("more than 5"));
+        assert!(Source::of_document(&document).unwrap_err().to_string().contains("more than 5"));
     }
 }

@@ -20,7 +20,7 @@ use crate::arguments::{self, Arguments, BackendSettings, Environment};
 use crate::client::{ClientSettings, client};
 use crate::exchange::{Call, HttpReply, HttpService, RETRY};
 use crate::keeper::{Blocking, Keeper, Keeping, Metadata, damaged, random_key};
-use crate::problems::{key_data, no_client};
+use crate::problems::{key_length, key_setting_empty, key_settings_incomplete, no_client};
 use crate::tokens::Bearer;
 
 /// The scope of tokens that allows the use of keys. It is requested for impersonated accounts.
@@ -53,11 +53,11 @@ pub(crate) fn connect(settings: &BackendSettings, environment: Environment<'_>) 
     let mut arguments = Arguments::new(settings, &environment);
     let key = arguments.text("kms_encryption_key", &[]).unwrap_or_default();
     if key.is_empty() {
-        arguments.problems.push(key_data("kms_encryption_key is empty"));
+        arguments.problems.push(key_setting_empty("kms_encryption_key"));
     }
     let length = arguments.number("key_length", &[]).unwrap_or_default();
     if !(1..=LONGEST).contains(&length) {
-        arguments.problems.push(key_data(format!("key_length is {length}, but must be from 1 to {LONGEST}")));
+        arguments.problems.push(key_length(length, LONGEST));
     }
     let domain = arguments.variable(&["GOOGLE_CLOUD_UNIVERSE_DOMAIN"]);
     let source = source(&mut arguments, domain.as_deref(), false);
@@ -66,7 +66,7 @@ pub(crate) fn connect(settings: &BackendSettings, environment: Environment<'_>) 
     let base = format!("https://cloudkms.{}/v1/", domain.as_deref().unwrap_or(DOMAIN));
     // If there are no problems, the source exists and the URL is valid.
     let (Some(source), Ok(base)) = (source, Url::parse(&base)) else {
-        return Err(vec![key_data("the settings are incomplete")]);
+        return Err(vec![key_settings_incomplete()]);
     };
     let connections = ClientSettings::of_environment(&environment);
     let http = client(&connections).map_err(|error| vec![no_client(&error)])?;

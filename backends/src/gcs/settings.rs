@@ -11,6 +11,7 @@ use weft_graph_format::schema::Block;
 use weft_graph_format::types::Type;
 
 use super::credentials::Source;
+use super::problems::CredentialProblem;
 use crate::arguments::{self, Arguments, BackendSettings, Environment};
 use crate::problems;
 
@@ -165,8 +166,8 @@ pub(super) fn source(arguments: &mut Arguments<'_>, domain: Option<&str>, emulat
         (None, Some(credentials)) => {
             let text = std::fs::read_to_string(arguments::expanded(&credentials)).unwrap_or(credentials);
             serde_json::from_str(&text)
-                .map_err(|_| "it is neither a file nor JSON".to_owned())
-                .and_then(|document| Source::of_document(&document))
+                .map_err(|_| CredentialProblem::NeitherFileNorJson)
+                .and_then(|document| Ok(Source::of_document(&document)?))
         }
         (None, None) if emulated => Ok(Source::None),
         (None, None) => Source::of_environment(&|name| arguments.variable(&[name])),

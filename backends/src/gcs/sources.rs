@@ -9,6 +9,7 @@ use serde_json::{Value as Json, json};
 use weft_state::remote::BackendError;
 
 use super::credentials::{AccountKey, ExternalIdentity, Impersonation, Source, SubjectPlace};
+use super::problems::GoogleTokenProblem;
 use crate::jwt::{self, Algorithm};
 use crate::tokens::{AccessToken, TokenSource, ask, with_form};
 
@@ -39,20 +40,19 @@ pub(super) struct GoogleTokens {
 impl TokenSource for GoogleTokens {
     async fn token(&self) -> Result<AccessToken, BackendError> {
         let found = get(&self.http, &self.source, self.scope).await;
-        found.map_err(|error| BackendError::Credentials { place: self.place.clone(), error })
+        found.map_err(|error| BackendError::Credentials { place: self.place.clone(), error: error.to_string() })
     }
 }
 
 /// Requests a token with this scope.
-async fn get(http: &reqwest::Client, source: &Source, scope: &str) -> Result<AccessToken, String> {
-    const NO_TOKEN: &str = "the response has no token";
+async fn get(http: &reqwest::Client, source: &Source, scope: &str) -> Result<AccessToken, GoogleTokenProblem> {
     let answer = match source {
         Source::None => return Ok(AccessToken::lasting("")),
         Source::Token(token) => return Ok(AccessToken::lasting(token)),
         Source::Account(account) => {
             let assertion = assertion(account, scope)?;
             let form = [("grant_type", ASSERTION), ("assertion", &assertion)];
-            ask(with_form(http.post(&account.tokens), &form)).await
+            ask(with_form(http.post(&account.tokens), &form)).await?
         }
         Source::User(user) => {
             let form = [
@@ -61,28 +61,26 @@ async fn get(http: &reqwest::Client, source: &Source, scope: &str) -> Result<Acc
                 ("client_secret", &user.secret),
                 ("refresh_token", &user.refresh),
             ];
-            ask(with_form(http.post(&user.tokens), &form)).await
+            ask(with_form(http.post(&user.tokens), &form)).await?
         }
-        Source::External(identity) => exchange(http, identity, scope).await,
+        Source::External(identity) => exchange(http, identity, scope).await?,
         Source::Machine(host) => {
             let url =
                 format!("http://{host}/computeMetadata/v1/instance/service-accounts/default/token?scopes={scope}");
             let answer = ask(http.get(url).header("Metadata-Flavor", "Google")).await;
-            answer.map_err(|error| {
-                format!(
-                    "there are no credentials in the settings, in GOOGLE_CREDENTIALS, in \
-                     GOOGLE_APPLICATION_CREDENTIALS or in the configuration of gcloud, and the metadata service \
-                     returned none: {error}"
-                )
-            })
+            answer.map_err(GoogleTokenProblem::Machine)?
         }
         Source::Impersonated(acting) => return impersonate(http, acting, scope).await,
     };
-    AccessToken::of_answer(&answer?).ok_or_else(|| NO_TOKEN.to_owned())
+    AccessToken::of_answer(&answer).ok_or(GoogleTokenProblem::NoToken)
 }
 
 /// Requests a token of the account that a source impersonates.
-async fn impersonate(http: &reqwest::Client, acting: &Impersonation, scope: &str) -> Result<AccessToken, String> {
+async fn impersonate(
+    http: &reqwest::Client,
+    acting: &Impersonation,
+    scope: &str,
+) -> Result<AccessToken, GoogleTokenProblem> {
     // The recursion ends, because the number of nested impersonations is limited.
     let token = Box::pin(get(http, &acting.source, EVERYTHING)).await?;
     let full = |name: &String| match name.starts_with("projects/") {
@@ -93,28 +91,33 @@ async fn impersonate(http: &reqwest::Client, acting: &Impersonation, scope: &str
     let wanted = json!({ "scope": [scope], "lifetime": format!("{}s", LIFETIME.as_secs()), "delegates": delegates });
     let request = http.post(&acting.url).bearer_auth(&token.text).header("content-type", "application/json");
     let answer = ask(request.body(wanted.to_string())).await;
-    let answer = answer.map_err(|error| format!("the service account cannot be impersonated: {error}"))?;
-    let text = answer.get("accessToken").and_then(Json::as_str).ok_or("the response has no token")?;
+    let answer = answer.map_err(GoogleTokenProblem::Impersonation)?;
+    let text = answer.get("accessToken").and_then(Json::as_str).ok_or(GoogleTokenProblem::NoToken)?;
     let expires = answer.get("expireTime").and_then(|time| time.as_str()?.parse::<jiff::Timestamp>().ok());
     Ok(AccessToken::until(text, expires.map_or_else(|| SystemTime::now() + LIFETIME, SystemTime::from)))
 }
 
 /// Exchanges the token of another provider for a token of Google.
-async fn exchange(http: &reqwest::Client, identity: &ExternalIdentity, scope: &str) -> Result<Json, String> {
+async fn exchange(
+    http: &reqwest::Client,
+    identity: &ExternalIdentity,
+    scope: &str,
+) -> Result<Json, GoogleTokenProblem> {
     let text = match &identity.subject.place {
         SubjectPlace::File(path) => {
-            std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?
+            let text = std::fs::read_to_string(path);
+            text.map_err(|error| GoogleTokenProblem::SubjectFile { path: path.clone(), error })?
         }
         SubjectPlace::Address(url, headers) => {
             let mut request = http.get(url);
             for (name, value) in headers {
                 request = request.header(name, value);
             }
-            let answer = request.send().await.map_err(|error| crate::client::reason(&error))?;
+            let answer = request.send().await.map_err(GoogleTokenProblem::SubjectRequest)?;
             if !answer.status().is_success() {
-                return Err(format!("the identity provider responded with status {}", answer.status()));
+                return Err(GoogleTokenProblem::SubjectStatus(answer.status()));
             }
-            answer.text().await.map_err(|error| crate::client::reason(&error))?
+            answer.text().await.map_err(GoogleTokenProblem::SubjectRequest)?
         }
     };
     let subject = match &identity.subject.field {
@@ -122,7 +125,7 @@ async fn exchange(http: &reqwest::Client, identity: &ExternalIdentity, scope: &s
         Some(field) => {
             let document: Json = serde_json::from_str(&text).unwrap_or_default();
             let found = document.get(field).and_then(Json::as_str).map(str::to_owned);
-            found.ok_or_else(|| format!("the response of the identity provider has no {field:?}"))?
+            found.ok_or_else(|| GoogleTokenProblem::SubjectField(field.clone()))?
         }
     };
     let form = [
@@ -133,11 +136,11 @@ async fn exchange(http: &reqwest::Client, identity: &ExternalIdentity, scope: &s
         ("subject_token_type", &identity.token_type),
         ("subject_token", &subject),
     ];
-    ask(with_form(http.post(&identity.tokens), &form)).await
+    Ok(ask(with_form(http.post(&identity.tokens), &form)).await?)
 }
 
 /// The signed assertion with which a service account requests a token (RFC 7523).
-fn assertion(account: &AccountKey, scope: &str) -> Result<String, String> {
+fn assertion(account: &AccountKey, scope: &str) -> Result<String, GoogleTokenProblem> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
     let header = json!({ "alg": "RS256", "typ": "JWT", "kid": account.key_id });
     let claims = json!({
@@ -147,7 +150,6 @@ fn assertion(account: &AccountKey, scope: &str) -> Result<String, String> {
         "iat": now,
         "exp": now + LIFETIME.as_secs(),
     });
-    let key =
-        PrivateKeyDer::from_pem_slice(account.key.as_bytes()).map_err(|_| "the private key is not in PEM form")?;
-    jwt::signed(&header, &claims, &key, Algorithm::Rs256)
+    let key = PrivateKeyDer::from_pem_slice(account.key.as_bytes()).map_err(|_| GoogleTokenProblem::NotPem)?;
+    Ok(jwt::signed(&header, &claims, &key, Algorithm::Rs256)?)
 }

@@ -12,7 +12,7 @@ use serde_json::{Value as Json, json};
 use weft_state::remote::{BackendError, Object, ObjectVersion, Written};
 
 use super::names::MANAGER;
-use super::refusals;
+use super::refusals::{self, SecretDamage};
 use super::requests::{Client, Resource, Stored, version_of};
 use crate::bucket::{BESIDE, Bucket, ObjectKind, When};
 
@@ -59,16 +59,16 @@ fn content_of(secret: &Json) -> Option<Vec<u8>> {
 
 impl Client {
     async fn content(&self, doing: &'static str, key: &str, secret: &Json) -> Result<Bytes, BackendError> {
-        let damaged = |error: &str| refusals::damaged(Bucket::place(self, key), doing, error);
+        let damaged = |damage: SecretDamage| refusals::damaged(Bucket::place(self, key), doing, &damage);
         let parts = parts_of(secret);
         if parts.is_empty() {
-            return content_of(secret).map(Bytes::from).ok_or_else(|| damaged("it has no content"));
+            return content_of(secret).map(Bytes::from).ok_or_else(|| damaged(SecretDamage::Empty));
         }
         let mut joined = Vec::new();
         for part in &parts {
             let found = Client::get(self, doing, Resource::Secret, part).await?;
             let content = found.as_ref().and_then(content_of);
-            joined.extend(content.ok_or_else(|| damaged("one of its parts is missing"))?);
+            joined.extend(content.ok_or_else(|| damaged(SecretDamage::NoPart))?);
         }
         Ok(joined.into())
     }
@@ -83,7 +83,7 @@ impl Client {
             return Ok(secret);
         }
         let mut random = [0; 16];
-        let failed = |error: getrandom::Error| refusals::damaged(Bucket::place(self, key), doing, error.to_string());
+        let failed = |error| refusals::damaged(Bucket::place(self, key), doing, &SecretDamage::Random(error));
         getrandom::fill(&mut random).map_err(failed)?;
         let mut names = Vec::new();
         for from in (0..content.len()).step_by(PART_SIZE) {

@@ -8,6 +8,7 @@ use base64::engine::general_purpose::STANDARD;
 use url::Url;
 
 use super::exec::{Credentials, Plugin};
+use super::problems::{ClusterProblem, Contradiction};
 use crate::client::{Check, ClientSettings, Proxies};
 
 /// The directory with the files that Kubernetes provides in a pod.
@@ -53,16 +54,14 @@ impl Cluster {
     /// The cluster in which this process runs. `variable` returns variables of the environment.
     ///
     /// # Errors
-    /// Returns a message if this process does not run in a cluster.
-    pub(super) fn around(variable: &dyn Fn(&str) -> Option<String>) -> Result<Cluster, String> {
+    /// Returns an error if this process does not run in a cluster.
+    pub(super) fn around(variable: &dyn Fn(&str) -> Option<String>) -> Result<Cluster, ClusterProblem> {
         let (Some(host), Some(port)) = (variable("KUBERNETES_SERVICE_HOST"), variable("KUBERNETES_SERVICE_PORT"))
         else {
-            return Err("unable to load in-cluster configuration, KUBERNETES_SERVICE_HOST and \
-                        KUBERNETES_SERVICE_PORT must be defined"
-                .to_owned());
+            return Err(ClusterProblem::NotInCluster);
         };
         let token = PathBuf::from(format!("{POD}/token"));
-        std::fs::metadata(&token).map_err(|error| format!("{}: {error}", token.display()))?;
+        std::fs::metadata(&token).map_err(|error| ClusterProblem::TokenFile { path: token.clone(), error })?;
         let host =
             if host.contains(':') { format!("https://[{host}]:{port}") } else { format!("https://{host}:{port}") };
         let authority = std::fs::read_to_string(format!("{POD}/ca.crt")).ok();
@@ -72,17 +71,17 @@ impl Cluster {
     /// The URL of the cluster, with `/` at the end.
     ///
     /// # Errors
-    /// Returns a message if the host is not valid.
-    pub(super) fn address(&self) -> Result<Url, String> {
+    /// Returns an error if the host is not valid.
+    pub(super) fn address(&self) -> Result<Url, Contradiction> {
         let host = if self.host.is_empty() { LOCALHOST } else { &self.host };
         let encrypted = self.authority.is_some() || self.certificate.is_some() || self.insecure;
         let text = match host.contains("://") {
             true => host.to_owned(),
             false => format!("{}://{host}", if encrypted { "https" } else { "http" }),
         };
-        let mut url = Url::parse(&text).map_err(|error| format!("host must be a URL or a host:port pair: {error}"))?;
+        let mut url = Url::parse(&text).map_err(Contradiction::Host)?;
         if !matches!(url.scheme(), "http" | "https") {
-            return Err(format!("host must be a URL or a host:port pair: {host:?}"));
+            return Err(Contradiction::Scheme(host.to_owned()));
         }
         url.set_query(None);
         url.set_fragment(None);
@@ -95,16 +94,16 @@ impl Cluster {
     /// Checks that the settings do not contradict each other, and that the host is valid.
     ///
     /// # Errors
-    /// Returns a message about the first problem.
-    pub(super) fn check(&self) -> Result<(), String> {
+    /// Returns an error about the first problem.
+    pub(super) fn check(&self) -> Result<(), Contradiction> {
         if self.insecure && self.authority.is_some() {
-            return Err("specifying a root certificates file with the insecure flag is not allowed".to_owned());
+            return Err(Contradiction::RootsAndInsecure);
         }
         if self.username.is_some() && (self.token.is_some() || self.token_file.is_some()) {
-            return Err("username/password or bearer token may be set, but not both".to_owned());
+            return Err(Contradiction::UserAndToken);
         }
         if self.certificate.is_some() != self.key.is_some() {
-            return Err("client_certificate and client_key must be set together".to_owned());
+            return Err(Contradiction::HalfIdentity);
         }
         self.address().map(drop)
     }
@@ -126,13 +125,14 @@ impl Cluster {
     /// The headers of each request.
     ///
     /// # Errors
-    /// Returns a message if the file of the token cannot be read.
-    pub(super) fn headers(&self, given: Option<&Credentials>) -> Result<Vec<(String, String)>, String> {
+    /// Returns an error if the file of the token cannot be read.
+    pub(super) fn headers(&self, given: Option<&Credentials>) -> Result<Vec<(String, String)>, ClusterProblem> {
         let mut headers = Vec::new();
         let token = match (&self.token, &self.token_file) {
             (Some(token), _) => Some(token.clone()),
             (None, Some(path)) => {
-                let text = std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
+                let text = std::fs::read_to_string(path);
+                let text = text.map_err(|error| ClusterProblem::TokenFile { path: path.clone(), error })?;
                 Some(text.trim().to_owned())
             }
             (None, None) => None,

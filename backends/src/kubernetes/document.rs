@@ -8,7 +8,7 @@ use serde_json::{Value as Json, json};
 use weft_state::remote::{BackendError, Expected, Object, ObjectVersion, Written};
 
 use super::names::STATE;
-use super::refusals;
+use super::refusals::{self, SecretDamage};
 use super::requests::{Client, Resource, Stored};
 use crate::gzip;
 
@@ -21,19 +21,19 @@ fn version(stored: &[u8]) -> ObjectVersion {
 }
 
 /// The bytes that a secret stores. `None` if the secret has no bytes.
-fn stored(secret: &Json) -> Result<Option<Vec<u8>>, String> {
+fn stored(secret: &Json) -> Result<Option<Vec<u8>>, SecretDamage> {
     match secret.pointer("/data/tfstate").and_then(Json::as_str) {
         None | Some("") => Ok(None),
-        Some(text) => STANDARD.decode(text).map(Some).map_err(|error| format!("it is not base64: {error}")),
+        Some(text) => STANDARD.decode(text).map(Some).map_err(SecretDamage::NotBase64),
     }
 }
 
 /// Reads the state in this secret.
 pub(super) async fn read(client: &Client, name: &str) -> Result<Option<Object>, BackendError> {
-    let damaged = |error: String| refusals::damaged(client.place(name), READING, error);
+    let damaged = |damage: SecretDamage| refusals::damaged(client.place(name), READING, &damage);
     let Some(secret) = client.get(READING, Resource::Secret, name).await? else { return Ok(None) };
     let Some(stored) = stored(&secret).map_err(damaged)? else { return Ok(None) };
-    let content: Bytes = gzip::decompressed(&stored).map_err(damaged)?.into();
+    let content: Bytes = gzip::decompressed(&stored).map_err(|problem| damaged(problem.into()))?.into();
     Ok((!content.is_empty()).then(|| Object { content, version: version(&stored) }))
 }
 
@@ -45,8 +45,8 @@ pub(super) async fn write(
     content: &Bytes,
     expected: &Expected,
 ) -> Result<Written, BackendError> {
-    let damaged = |error: String| refusals::damaged(client.place(name), WRITING, error);
-    let compressed = gzip::compressed(content).map_err(|error| damaged(error.to_string()))?;
+    let damaged = |damage: SecretDamage| refusals::damaged(client.place(name), WRITING, &damage);
+    let compressed = gzip::compressed(content).map_err(|error| damaged(SecretDamage::NotCompressed(error)))?;
     let done = Written::Done(version(&compressed));
     let now = client.get(WRITING, Resource::Secret, name).await?;
     let before = now.as_ref().map(stored).transpose().map_err(damaged)?.flatten();

@@ -10,6 +10,8 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value as Json, json};
 use tokio::process::Command;
 
+use super::problems::{PluginFailure, PluginProblem};
+
 /// The supported versions of the protocol.
 const VERSIONS: [&str; 2] = ["client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1"];
 /// The environment variable that passes the request to the plugin.
@@ -55,10 +57,10 @@ fn text(from: &Json, name: &str) -> Option<String> {
     from.get(name)?.as_str().filter(|text| !text.is_empty()).map(str::to_owned)
 }
 
-fn known_version(version: &str) -> Result<(), String> {
+fn known_version(version: &str) -> Result<(), PluginProblem> {
     match VERSIONS.contains(&version) {
         true => Ok(()),
-        false => Err(format!("exec plugin: invalid apiVersion {version:?}: the versions are {}", VERSIONS.join(", "))),
+        false => Err(PluginProblem::Version { version: version.to_owned(), known: &VERSIONS }),
     }
 }
 
@@ -66,8 +68,8 @@ impl Plugin {
     /// The plugin in the settings of the backend.
     ///
     /// # Errors
-    /// Returns a message if the version of the protocol is unknown.
-    pub(super) fn of_block(block: &Json) -> Result<Plugin, String> {
+    /// Returns an error if the version of the protocol is unknown.
+    pub(super) fn of_block(block: &Json) -> Result<Plugin, PluginProblem> {
         let version = text(block, "api_version").unwrap_or_default();
         known_version(&version)?;
         let arguments = block.get("args").and_then(Json::as_array).into_iter().flatten();
@@ -87,9 +89,9 @@ impl Plugin {
     /// The plugin of a user in a kubeconfig file.
     ///
     /// # Errors
-    /// Returns a message if a field is missing or not valid.
-    pub(super) fn of_user(user: &str, exec: &Json, cluster: &Json) -> Result<Plugin, String> {
-        let missing = |what: &str| format!("{what} must be specified for {user} to use exec authentication plugin");
+    /// Returns an error if a field is missing or not valid.
+    pub(super) fn of_user(user: &str, exec: &Json, cluster: &Json) -> Result<Plugin, PluginProblem> {
+        let missing = |field: &'static str| PluginProblem::NoField { field, user: user.to_owned() };
         let version = text(exec, "apiVersion").ok_or_else(|| missing("apiVersion"))?;
         known_version(&version)?;
         let interaction = match text(exec, "interactiveMode").as_deref() {
@@ -98,7 +100,7 @@ impl Plugin {
             Some("Always") => Interaction::Always,
             None if version == VERSIONS[1] => Interaction::IfAvailable,
             None => return Err(missing("interactiveMode")),
-            Some(other) => return Err(format!("invalid interactiveMode for {user}: {other:?}")),
+            Some(mode) => return Err(PluginProblem::Mode { user: user.to_owned(), mode: mode.to_owned() }),
         };
         let arguments = exec.get("args").and_then(Json::as_array).into_iter().flatten();
         let variables = exec.get("env").and_then(Json::as_array).into_iter().flatten();
@@ -119,12 +121,12 @@ impl Plugin {
     /// Runs the plugin.
     ///
     /// # Errors
-    /// Returns a message without secrets if the plugin returns no credentials.
-    pub(super) async fn run(&self) -> Result<Credentials, String> {
+    /// Returns an error without secrets if the plugin returns no credentials.
+    pub(super) async fn run(&self) -> Result<Credentials, PluginProblem> {
         let terminal = std::io::stdin().is_terminal();
         let interactive = terminal && self.interaction != Interaction::Never;
         if self.interaction == Interaction::Always && !terminal {
-            return Err("exec plugin cannot support interactive mode: standard input is not a terminal".to_owned());
+            return Err(PluginProblem::NoTerminal);
         }
         let mut wanted =
             json!({"kind": "ExecCredential", "apiVersion": self.version, "spec": {"interactive": interactive}});
@@ -135,41 +137,36 @@ impl Plugin {
         command.args(&self.arguments).envs(self.variables.iter().map(|(name, value)| (name, value)));
         command.env(WANTED, wanted.to_string()).stderr(Stdio::inherit()).kill_on_drop(true);
         command.stdin(if interactive { Stdio::inherit() } else { Stdio::null() });
-        let failed = |error: String| match &self.hint {
-            Some(hint) => format!("getting credentials: exec: {error}. {hint}"),
-            None => format!("getting credentials: exec: {error}"),
-        };
+        let failed = |failure| PluginProblem::Failed { failure, hint: self.hint.clone() };
+        let command_name = || self.command.clone();
         let output = match tokio::time::timeout(TIME_LIMIT, command.output()).await {
             Ok(Ok(output)) => output,
-            Ok(Err(error)) => return Err(failed(format!("executable {}: {error}", self.command))),
-            Err(_) => return Err(failed(format!("executable {} takes too long", self.command))),
+            Ok(Err(error)) => return Err(failed(PluginFailure::NotStarted { command: command_name(), error })),
+            Err(_) => return Err(failed(PluginFailure::TooLong { command: command_name() })),
         };
         if !output.status.success() {
-            return Err(failed(format!("executable {} failed with {}", self.command, output.status)));
+            return Err(failed(PluginFailure::Status { command: command_name(), status: output.status }));
         }
         self.credentials(&output.stdout)
     }
 
-    fn credentials(&self, output: &[u8]) -> Result<Credentials, String> {
-        let answer: Json = serde_json::from_slice(output).map_err(|_| "decoding stdout: it is not JSON".to_owned())?;
+    fn credentials(&self, output: &[u8]) -> Result<Credentials, PluginProblem> {
+        let answer: Json = serde_json::from_slice(output).map_err(|_| PluginProblem::NotJson)?;
         let version = text(&answer, "apiVersion").unwrap_or_default();
         if version != self.version || text(&answer, "kind").as_deref() != Some("ExecCredential") {
-            let wanted = &self.version;
-            return Err(format!(
-                "exec plugin is configured to use API version {wanted}, plugin returned version {version}"
-            ));
+            return Err(PluginProblem::OtherVersion { wanted: self.version.clone(), found: version });
         }
         let Some(status) = answer.get("status").filter(|status| status.is_object()) else {
-            return Err("exec plugin didn't return a status field".to_owned());
+            return Err(PluginProblem::NoStatus);
         };
         let token = text(status, "token");
         let identity = match (text(status, "clientCertificateData"), text(status, "clientKeyData")) {
             (Some(certificate), Some(key)) => Some((certificate, key)),
             (None, None) if token.is_none() => {
-                return Err("exec plugin didn't return a token or cert/key pair".to_owned());
+                return Err(PluginProblem::NoCredentials);
             }
             (None, None) => None,
-            _ => return Err("exec plugin returned only certificate or key, not both".to_owned()),
+            _ => return Err(PluginProblem::HalfIdentity),
         };
         let expires = text(status, "expirationTimestamp").and_then(|text| text.parse::<jiff::Timestamp>().ok());
         Ok(Credentials { token, identity, expires: expires.map(SystemTime::from) })
@@ -177,7 +174,7 @@ impl Plugin {
 }
 
 /// The description of the cluster for a plugin.
-fn described_cluster(cluster: &Json) -> Result<Json, String> {
+fn described_cluster(cluster: &Json) -> Result<Json, PluginProblem> {
     let mut described = json!({"server": text(cluster, "server").unwrap_or_default(), "config": null});
     for name in ["tls-server-name", "insecure-skip-tls-verify", "proxy-url", "certificate-authority-data"] {
         if let Some(value) = cluster.get(name).filter(|value| !value.is_null()) {
@@ -187,8 +184,7 @@ fn described_cluster(cluster: &Json) -> Result<Json, String> {
     if let Some(path) =
         text(cluster, "certificate-authority").filter(|_| described.get("certificate-authority-data").is_none())
     {
-        let content =
-            std::fs::read(&path).map_err(|error| format!("unable to read certificate-authority {path}: {error}"))?;
+        let content = std::fs::read(&path).map_err(|error| PluginProblem::Authority { path, error })?;
         described["certificate-authority-data"] = json!(STANDARD.encode(content));
     }
     let extensions = cluster.get("extensions").and_then(Json::as_array).into_iter().flatten();
@@ -204,7 +200,7 @@ fn described_cluster(cluster: &Json) -> Result<Json, String> {
 mod tests {
     use super::*;
 
-    fn plugin(version: &str) -> Result<Plugin, String> {
+    fn plugin(version: &str) -> Result<Plugin, PluginProblem> {
         Plugin::of_user(
             "u",
             &json!({"apiVersion": version, "command": "sh", "interactiveMode": "Never",
@@ -215,9 +211,12 @@ mod tests {
 
     #[test]
     fn plugins_are_checked() {
-        assert!(plugin("client.authentication.k8s.io/v1alpha1").unwrap_err().contains("invalid apiVersion"));
+        assert!(
+            plugin("client.authentication.k8s.io/v1alpha1").unwrap_err().to_string().contains("invalid apiVersion")
+        );
         let exec = json!({"apiVersion": VERSIONS[0], "command": "c"});
-        assert!(Plugin::of_user("u", &exec, &json!({})).unwrap_err().starts_with("interactiveMode must be specified"));
+        let missing = Plugin::of_user("u", &exec, &json!({})).unwrap_err().to_string();
+        assert!(missing.starts_with("interactiveMode must be specified"), "{missing}");
         let exec = json!({"apiVersion": VERSIONS[1], "command": "c", "provideClusterInfo": true});
         let cluster = json!({"server": "https://a", "insecure-skip-tls-verify": true,
             "extensions": [{"name": "client.authentication.k8s.io/exec", "extension": {"a": "b"}}]});
@@ -248,7 +247,7 @@ mod tests {
             plugin.variables.push(("ANSWER".to_owned(), answer.clone()));
             match (plugin.run().await, want) {
                 (Ok(found), Ok(token)) => assert_eq!(found.token.unwrap_or_default(), token),
-                (Err(error), Err(want)) => assert!(error.contains(want), "{error}"),
+                (Err(error), Err(want)) => assert!(error.to_string().contains(want), "{error}"),
                 (found, want) => panic!("{answer}: {want:?}, {}", found.is_ok()),
             }
         }

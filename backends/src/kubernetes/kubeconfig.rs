@@ -8,6 +8,7 @@ use serde_json::{Map, Value as Json};
 
 use super::cluster::{Cluster, ImpersonatedUser};
 use super::exec::Plugin;
+use super::problems::{ClusterProblem, ConfigFileProblem};
 use super::yaml;
 
 /// The fields of a cluster and of a user that are paths. The paths are relative to the directory of the file.
@@ -38,19 +39,18 @@ impl Kubeconfig {
     /// Reads the files at these paths. Files that do not exist are skipped.
     ///
     /// # Errors
-    /// Returns a message if a file cannot be read or is not valid.
-    pub(super) fn read(paths: &[PathBuf]) -> Result<Kubeconfig, String> {
+    /// Returns an error if a file cannot be read or is not valid.
+    pub(super) fn read(paths: &[PathBuf]) -> Result<Kubeconfig, ClusterProblem> {
         let mut joined = Kubeconfig::default();
         for path in paths {
-            let failed =
-                |error: &dyn std::fmt::Display| format!("error loading config file \"{}\": {error}", path.display());
+            let failed = |error| ClusterProblem::ConfigFile { path: path.clone(), error };
             match std::fs::read_to_string(path) {
                 Ok(content) => {
-                    let document = yaml::read(&content).map_err(|error| failed(&error))?;
+                    let document = yaml::read(&content).map_err(|error| failed(ConfigFileProblem::Yaml(error)))?;
                     joined.add(&document, path.parent().unwrap_or(Path::new("")));
                 }
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-                Err(error) => return Err(failed(&error)),
+                Err(error) => return Err(failed(ConfigFileProblem::Unreadable(error))),
             }
         }
         Ok(joined)
@@ -79,20 +79,20 @@ impl Kubeconfig {
     /// the plugin of the user.
     ///
     /// # Errors
-    /// Returns a message if the files refer to something that is missing or damaged.
-    pub(super) fn choose(&self, choice: &Choice, plugin: Option<&Plugin>) -> Result<Option<Cluster>, String> {
+    /// Returns an error if the files refer to something that is missing or damaged.
+    pub(super) fn choose(&self, choice: &Choice, plugin: Option<&Plugin>) -> Result<Option<Cluster>, ClusterProblem> {
         let name = choice.context.as_deref().unwrap_or(&self.current);
         let context = match self.contexts.get(name) {
             Some(context) => context,
             None if name.is_empty() => &Json::Null,
-            None if choice.context.is_some() => return Err(format!("context {name:?} does not exist")),
-            None => return Err(format!("invalid configuration: context was not found for specified context: {name}")),
+            None if choice.context.is_some() => return Err(ClusterProblem::NoContext(name.to_owned())),
+            None => return Err(ClusterProblem::NoCurrentContext(name.to_owned())),
         };
-        let chosen = |own: &Option<String>, what: &str, field: &str, from: &Map<String, Json>| {
+        let chosen = |own: &Option<String>, kind: &'static str, field: &str, from: &Map<String, Json>| {
             let name = own.as_deref().or(text(context, field)).unwrap_or_default().to_owned();
             match from.get(&name) {
                 Some(found) => Ok((name, found.clone())),
-                None if own.is_some() => Err(format!("{what} {name:?} does not exist")),
+                None if own.is_some() => Err(ClusterProblem::NoEntry { kind, name }),
                 None => Ok((name, Json::Null)),
             }
         };
@@ -102,7 +102,7 @@ impl Kubeconfig {
             return Ok(None);
         }
         let Some(server) = text(&cluster, "server") else {
-            return Err(format!("invalid configuration: no server found for cluster {cluster_name:?}"));
+            return Err(ClusterProblem::NoServer(cluster_name));
         };
         let mut found = Cluster {
             host: server.to_owned(),
@@ -136,21 +136,22 @@ fn resolve(value: &mut Json, folder: &Path) {
 }
 
 /// The PEM data in a base64 field, or else in the file that another field names.
-fn data(from: &Json, name: &str) -> Result<Option<String>, String> {
+fn data(from: &Json, name: &'static str) -> Result<Option<String>, ClusterProblem> {
     if let Some(encoded) = text(from, &format!("{name}-data")) {
         let decoded = STANDARD.decode(encoded.trim()).ok().and_then(|bytes| String::from_utf8(bytes).ok());
-        return decoded.map(Some).ok_or_else(|| format!("{name}-data is not PEM in base64"));
+        return decoded.map(Some).ok_or(ClusterProblem::NotPem(name));
     }
     let Some(path) = text(from, name) else { return Ok(None) };
-    std::fs::read_to_string(path).map(Some).map_err(|error| format!("unable to read {name} {path}: {error}"))
+    let content = std::fs::read_to_string(path).map(Some);
+    content.map_err(|error| ClusterProblem::NamedFile { field: name, path: path.to_owned(), error })
 }
 
-fn add_user(found: &mut Cluster, name: &str, user: &Json, cluster: &Json) -> Result<(), String> {
+fn add_user(found: &mut Cluster, name: &str, user: &Json, cluster: &Json) -> Result<(), ClusterProblem> {
     if text(user, "token").is_some() && (text(user, "username").is_some() || text(user, "password").is_some()) {
-        return Err(format!("more than one authentication method found for {name}"));
+        return Err(ClusterProblem::TwoMethods(name.to_owned()));
     }
     if user.get("auth-provider").is_some_and(|provider| !provider.is_null()) {
-        return Err(format!("the auth-provider of {name} is not supported: use an exec plugin instead"));
+        return Err(ClusterProblem::AuthProvider(name.to_owned()));
     }
     found.token = text(user, "token").map(str::to_owned);
     found.token_file = text(user, "tokenFile").filter(|_| found.token.is_none()).map(PathBuf::from);
@@ -159,7 +160,7 @@ fn add_user(found: &mut Cluster, name: &str, user: &Json, cluster: &Json) -> Res
     found.certificate = data(user, "client-certificate")?;
     found.key = data(user, "client-key")?;
     if found.certificate.is_some() && found.key.is_none() {
-        return Err(format!("client-key-data or client-key must be specified for {name}"));
+        return Err(ClusterProblem::NoKey(name.to_owned()));
     }
     if let Some(exec) = user.get("exec").filter(|exec| exec.is_object()) {
         found.plugin = Some(Box::new(Plugin::of_user(name, exec, cluster)?));
@@ -215,11 +216,11 @@ mod tests {
         let found = choose("y", "", "").unwrap().unwrap();
         assert_eq!((found.host.as_str(), found.username, found.insecure), ("http://two", None, true));
         assert_eq!(choose("", "", "d").unwrap().unwrap().host, "http://two");
-        let failed = choose("", "v", "").unwrap_err();
+        let failed = choose("", "v", "").unwrap_err().to_string();
         assert!(failed.contains("/two/absent.pem"), "{failed}");
-        assert_eq!(choose("z", "", "").unwrap_err(), "context \"z\" does not exist");
-        assert_eq!(choose("", "z", "").unwrap_err(), "auth info \"z\" does not exist");
-        assert_eq!(choose("", "", "z").unwrap_err(), "cluster \"z\" does not exist");
+        assert_eq!(choose("z", "", "").unwrap_err().to_string(), "context \"z\" does not exist");
+        assert_eq!(choose("", "z", "").unwrap_err().to_string(), "auth info \"z\" does not exist");
+        assert_eq!(choose("", "", "z").unwrap_err().to_string(), "cluster \"z\" does not exist");
         assert!(Kubeconfig::default().choose(&Choice::default(), None).unwrap().is_none());
     }
 }

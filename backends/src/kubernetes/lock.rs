@@ -20,7 +20,7 @@ fn holder_of(lease: &Json) -> Option<&str> {
 fn held(lease: &Json, holder: &str) -> LockAnswer {
     let info = lease.get("metadata").and_then(|metadata| metadata.get("annotations")?.get(INFO)?.as_str());
     let info: LockInfo = info.and_then(|info| serde_json::from_str(info).ok()).unwrap_or_default();
-    let message = "the state is already locked by another tofu client".to_owned();
+    let message = refusals::already_locked();
     LockAnswer::Held { holder: LockInfo { id: holder.to_owned(), ..info }, message }
 }
 

@@ -1,9 +1,13 @@
 //! Error messages for refused requests.
 
+use std::fmt::Display;
+
+use base64::DecodeError;
 use reqwest::StatusCode;
 use weft_state::remote::BackendError;
 
 use crate::exchange::HttpReply;
+use crate::gzip::GzipProblem;
 
 /// The cluster returned an error.
 pub(super) fn refused(place: String, doing: &'static str, namespace: &str, reply: &HttpReply) -> BackendError {
@@ -27,8 +31,8 @@ pub(super) fn refused(place: String, doing: &'static str, namespace: &str, reply
 }
 
 /// No credentials could be obtained.
-pub(super) fn no_credentials(place: String, error: String) -> BackendError {
-    BackendError::Credentials { place, error }
+pub(super) fn no_credentials(place: String, error: &dyn Display) -> BackendError {
+    BackendError::Credentials { place, error: error.to_string() }
 }
 
 /// The name of a workspace, or the suffix, cannot be part of a name in Kubernetes. `limit` is the maximum length.
@@ -42,6 +46,11 @@ pub(super) fn invalid_name(name: &str, limit: usize) -> BackendError {
              both with a letter or digit. The whole secret name can have at most {limit} characters"
         ),
     }
+}
+
+/// The message about a lock that has a holder.
+pub(super) fn already_locked() -> String {
+    "the state is already locked by another tofu client".to_owned()
 }
 
 /// The lock cannot be released, because it has no holder.
@@ -74,7 +83,26 @@ pub(super) fn busy(place: String, doing: &'static str) -> BackendError {
     BackendError::Refused { place, doing, error, advice: "Try again".to_owned() }
 }
 
-/// Stored data does not have the expected form.
-pub(super) fn damaged(place: String, doing: &'static str, error: impl Into<String>) -> BackendError {
-    BackendError::Damaged { place, doing, error: error.into() }
+/// What is wrong with the content of a secret.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum SecretDamage {
+    #[error("it is not base64: {0}")]
+    NotBase64(#[source] DecodeError),
+    #[error("{0}")]
+    Compressed(#[from] GzipProblem),
+    /// The state cannot be compressed.
+    #[error("{0}")]
+    NotCompressed(#[source] std::io::Error),
+    #[error("it has no content")]
+    Empty,
+    #[error("one of its parts is missing")]
+    NoPart,
+    /// The operating system gives no random bytes for a name.
+    #[error("{0}")]
+    Random(getrandom::Error),
+}
+
+/// The content of a secret does not have the expected form.
+pub(super) fn damaged(place: String, doing: &'static str, damage: &SecretDamage) -> BackendError {
+    BackendError::Damaged { place, doing, error: damage.to_string() }
 }

@@ -97,14 +97,14 @@ impl Client {
             return Ok(Arc::clone(&found.service));
         }
         let cluster = &self.settings.cluster;
-        let failed = |error: String| refusals::no_credentials(self.place(""), error);
+        let failed = |error: &dyn std::fmt::Display| refusals::no_credentials(self.place(""), error);
         let own = cluster.token.is_some() || cluster.username.is_some() || cluster.token_file.is_some();
         let given = match &cluster.plugin {
-            Some(plugin) if !own => Some(plugin.run().await.map_err(failed)?),
+            Some(plugin) if !own => Some(plugin.run().await.map_err(|error| failed(&error))?),
             _ => None,
         };
-        let headers = cluster.headers(given.as_ref()).map_err(failed)?;
-        let http = client(&cluster.client(given.as_ref())).map_err(failed)?;
+        let headers = cluster.headers(given.as_ref()).map_err(|error| failed(&error))?;
+        let http = client(&cluster.client(given.as_ref())).map_err(|error| failed(&error))?;
         let authorize = Box::new(Constant(headers));
         let service = Arc::new(HttpService { http, retry: RETRY, place: self.place(""), authorize });
         let read_again = cluster.token_file.is_some().then(|| now + FILE_LIFE);

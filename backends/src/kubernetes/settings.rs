@@ -12,12 +12,8 @@ use weft_graph_format::types::Type;
 use super::cluster::Cluster;
 use super::exec::Plugin;
 use super::kubeconfig::{Choice, Kubeconfig};
-use super::problems as own;
+use super::problems::{self as own, ClusterProblem};
 use crate::arguments::{self, Arguments, BackendSettings, Environment, expanded};
-
-/// The message of Kubernetes' library if no file and no variable names a cluster.
-const NOTHING: &str =
-    "invalid configuration: no configuration has been provided, try setting KUBERNETES_MASTER environment variable";
 
 /// The schema of the arguments.
 pub fn schema() -> Block {
@@ -139,7 +135,7 @@ fn overridden(found: Cluster, explicit: Cluster) -> Cluster {
 /// The cluster in the kubeconfig files, or else the cluster in which this process runs. If there is neither, returns an
 /// empty cluster, or an error if `needed` is true. A single kubeconfig file that does not exist ends the search: the
 /// result is then always an empty cluster.
-fn from_files(arguments: &mut Arguments<'_>, needed: bool) -> Result<Cluster, String> {
+fn from_files(arguments: &mut Arguments<'_>, needed: bool) -> Result<Cluster, ClusterProblem> {
     let mut text = |name: &str, variable: &str| arguments.text(name, &[variable]).filter(|text| !text.is_empty());
     let choice = Choice {
         context: text("config_context", "KUBE_CTX"),
@@ -171,7 +167,7 @@ fn from_files(arguments: &mut Arguments<'_>, needed: bool) -> Result<Cluster, St
     match Cluster::around(&|name| arguments.variable(&[name])) {
         Ok(found) => Ok(found),
         Err(_) if !needed => Ok(Cluster { plugin: plugin.map(Box::new), ..Cluster::default() }),
-        Err(_) => Err(NOTHING.to_owned()),
+        Err(_) => Err(ClusterProblem::Nothing),
     }
 }
 

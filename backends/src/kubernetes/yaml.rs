@@ -9,11 +9,27 @@ use serde_json::{Map, Value as Json};
 /// The maximum nesting of sequences and mappings. Kubeconfig files have five levels, and extensions some more.
 const DEEPEST_NESTING: usize = 64;
 
+/// Why a text is not read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum YamlProblem {
+    /// The text is not YAML.
+    #[error("on line {line}: {what}")]
+    Syntax { line: usize, what: String },
+    #[error("it is nested too deeply")]
+    TooDeep,
+    #[error("a key is not text")]
+    KeyNotText,
+    #[error("references to anchors are not supported")]
+    Anchor,
+    #[error("a value is missing")]
+    NoValue,
+}
+
 /// Reads a document. An empty text is null.
 ///
 /// # Errors
-/// Returns a message if the text is not YAML, or has features that kubeconfig files do not have.
-pub(super) fn read(text: &str) -> Result<Json, String> {
+/// Returns an error if the text is not YAML, or has features that kubeconfig files do not have.
+pub(super) fn read(text: &str) -> Result<Json, YamlProblem> {
     let mut reader = YamlReader { parser: Parser::new_from_str(text) };
     loop {
         match reader.next()? {
@@ -29,17 +45,17 @@ struct YamlReader<'a> {
 }
 
 impl<'a> YamlReader<'a> {
-    fn next(&mut self) -> Result<Event<'a>, String> {
+    fn next(&mut self) -> Result<Event<'a>, YamlProblem> {
         match self.parser.next_event() {
             Some(Ok((event, _))) => Ok(event),
-            Some(Err(error)) => Err(format!("on line {}: {}", error.marker().line(), error.info())),
+            Some(Err(error)) => Err(YamlProblem::Syntax { line: error.marker().line(), what: error.info().to_owned() }),
             None => Ok(Event::StreamEnd),
         }
     }
 
-    fn value(&mut self, event: Event<'a>, depth: usize) -> Result<Json, String> {
+    fn value(&mut self, event: Event<'a>, depth: usize) -> Result<Json, YamlProblem> {
         if depth >= DEEPEST_NESTING {
-            return Err("it is nested too deeply".to_owned());
+            return Err(YamlProblem::TooDeep);
         }
         match event {
             Event::Scalar(text, style, ..) => Ok(match (style, &*text) {
@@ -63,15 +79,15 @@ impl<'a> YamlReader<'a> {
                     let key = match self.next()? {
                         Event::MappingEnd => return Ok(Json::Object(entries)),
                         Event::Scalar(text, ..) => text.into_owned(),
-                        _ => return Err("a key is not text".to_owned()),
+                        _ => return Err(YamlProblem::KeyNotText),
                     };
                     let event = self.next()?;
                     let value = self.value(event, depth + 1)?;
                     entries.insert(key, value);
                 }
             }
-            Event::Alias(_) => Err("references to anchors are not supported".to_owned()),
-            _ => Err("a value is missing".to_owned()),
+            Event::Alias(_) => Err(YamlProblem::Anchor),
+            _ => Err(YamlProblem::NoValue),
         }
     }
 }

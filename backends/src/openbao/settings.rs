@@ -9,9 +9,10 @@ use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::schema::Block;
 use weft_graph_format::types::Type;
 
+use super::problems::BaoProblem;
 use crate::arguments::{self, Arguments, BackendSettings, Environment};
 use crate::client::{Check, ClientSettings, Proxies};
-use crate::problems::key_data;
+use crate::problems::{key_data, key_setting_empty, key_settings_incomplete};
 use crate::retry::RequestRetries;
 
 /// The default address of the server.
@@ -83,25 +84,25 @@ impl BaoSettings {
         let text = |arguments: &mut Arguments<'_>, name| arguments.text(name, &[]).filter(|text| !text.is_empty());
         let key = text(&mut arguments, "key_name").unwrap_or_default();
         if key.is_empty() {
-            arguments.problems.push(key_data("key_name is empty"));
+            arguments.problems.push(key_setting_empty("key_name"));
         }
         let length = arguments.number("key_length", &[]).filter(|length| *length != 0).unwrap_or(LENGTH);
         if !LENGTHS.contains(&length) {
-            arguments.problems.push(key_data(format!("key_length is {length}, but must be 16, 32 or 64 bytes")));
+            arguments.problems.push(key_data(&BaoProblem::Length(length)));
         }
         let engine = text(&mut arguments, "transit_engine_path").unwrap_or_else(|| ENGINE.to_owned());
         // The address of an agent on this machine takes precedence over every other address.
         let written = text(&mut arguments, "address").or_else(|| variable("ADDR"));
         let written = variable("AGENT_ADDR").or(written).unwrap_or_else(|| ADDRESS.to_owned());
-        let address = address(&written).map_err(|error| arguments.problems.push(key_data(error))).ok();
+        let address = address(&written).map_err(|error| arguments.problems.push(key_data(&error))).ok();
         let token = text(&mut arguments, "token").or_else(|| variable("TOKEN"));
         if token.as_ref().is_some_and(|token| token.chars().any(char::is_control)) {
-            arguments.problems.push(key_data("the token contains characters that cannot be printed"));
+            arguments.problems.push(key_data(&BaoProblem::Token));
         }
         let flag = |name: &str, arguments: &mut Arguments<'_>| match variable(name).as_deref().map(truth) {
             Some(Some(flag)) => flag,
             Some(None) => {
-                arguments.problems.push(key_data(format!("the variable BAO_{name} must be true or false")));
+                arguments.problems.push(key_data(&BaoProblem::Flag(name.to_owned())));
                 false
             }
             None => false,
@@ -110,15 +111,15 @@ impl BaoSettings {
         let insecure = flag("SKIP_VERIFY", &mut arguments);
         let retries = variable("MAX_RETRIES").map_or(Ok(REPEATS), |text| text.parse());
         let retries = retries.unwrap_or_else(|_| {
-            arguments.problems.push(key_data("the variable BAO_MAX_RETRIES must be a whole number"));
+            arguments.problems.push(key_data(&BaoProblem::Retries));
             REPEATS
         });
         let repeats = u32::try_from(retries).unwrap_or(u32::MAX);
-        let client = client(environment, insecure).map_err(|error| arguments.problems.push(key_data(error))).ok();
+        let client = client(environment, insecure).map_err(|error| arguments.problems.push(key_data(&error))).ok();
         let (_, _) = arguments.finish(())?;
         // If there are no problems, the address and the client exist.
         let (Some(address), Some(client)) = (address, client) else {
-            return Err(vec![key_data("the settings are incomplete")]);
+            return Err(vec![key_settings_incomplete()]);
         };
         Ok(BaoSettings {
             address,
@@ -144,22 +145,22 @@ fn truth(text: &str) -> Option<bool> {
     }
 }
 
-fn address(text: &str) -> Result<Url, String> {
-    // The message does not quote the text, because the text may contain a password.
-    let url = Url::parse(text).map_err(|error| format!("the address of OpenBao cannot be read: {error}"))?;
+fn address(text: &str) -> Result<Url, BaoProblem> {
+    let url = Url::parse(text).map_err(BaoProblem::Address)?;
     match url.scheme() {
         "http" | "https" if url.has_host() => Ok(url),
-        scheme => Err(format!("the address of OpenBao begins with {scheme}://, but must be one of HTTP or HTTPS")),
+        scheme => Err(BaoProblem::Scheme(scheme.to_owned())),
     }
 }
 
 /// The settings of connections.
-fn client(environment: Environment<'_>, insecure: bool) -> Result<ClientSettings, String> {
+fn client(environment: Environment<'_>, insecure: bool) -> Result<ClientSettings, BaoProblem> {
     let variable = |name: &str| variable(environment, name);
-    let read = |path: &str| std::fs::read_to_string(path).map_err(|error| format!("{path}: {error}"));
-    let folder = |path: &str| -> Result<String, String> {
+    let unreadable = |path: &str, error| BaoProblem::Unreadable { path: path.to_owned(), error };
+    let read = |path: &str| std::fs::read_to_string(path).map_err(|error| unreadable(path, error));
+    let folder = |path: &str| -> Result<String, BaoProblem> {
         let mut paths: Vec<_> = std::fs::read_dir(path)
-            .map_err(|error| format!("{path}: {error}"))?
+            .map_err(|error| unreadable(path, error))?
             .filter_map(|entry| entry.ok().map(|entry| entry.path()))
             .filter(|path| path.is_file())
             .collect();
@@ -176,7 +177,7 @@ fn client(environment: Environment<'_>, insecure: bool) -> Result<ClientSettings
     let identity = match (variable("CLIENT_CERT"), variable("CLIENT_KEY")) {
         (Some(certificate), Some(key)) => Some((read(&certificate)?, read(&key)?)),
         (None, None) => None,
-        _ => return Err("BAO_CLIENT_CERT and BAO_CLIENT_KEY are needed together".to_owned()),
+        _ => return Err(BaoProblem::HalfIdentity),
     };
     let proxies = match variable("PROXY_ADDR").or_else(|| variable("HTTP_PROXY")) {
         Some(proxy) => Proxies { http: Some(proxy.clone()), https: Some(proxy), except: None },

@@ -7,12 +7,12 @@ use async_trait::async_trait;
 use serde_json::Value as Json;
 use weft_state::remote::BackendError;
 
-use super::refusals;
+use super::refusals::{self, OssDamage};
 use super::rpc::AlibabaApi;
 use super::settings::Access;
 use crate::exchange::RETRY;
 use crate::expiring::{AssumedRole, CredentialSource, GivenKeys, KeyRing, Keys};
-use crate::tokens::ask;
+use crate::tokens::{TokenProblem, ask};
 
 /// The URL at which a machine gets the keys of its role.
 const MACHINE: &str = "http://100.100.100.200/latest/meta-data/ram/security-credentials/";
@@ -56,6 +56,17 @@ fn keys_of(answer: &Json) -> Option<Keys> {
     })
 }
 
+/// Why the metadata service gives no keys.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum MachineKeysProblem {
+    #[error("{0}")]
+    Request(#[source] TokenProblem),
+    #[error("the response does not report success")]
+    NoSuccess,
+    #[error("the response has no keys")]
+    NoKeys,
+}
+
 /// Requests the keys of the machine's role.
 struct MachineKeys {
     http: reqwest::Client,
@@ -66,12 +77,13 @@ struct MachineKeys {
 #[async_trait]
 impl CredentialSource for MachineKeys {
     async fn keys(&self) -> Result<Keys, BackendError> {
-        let failed = |error: String| refusals::no_machine_keys(self.place.clone(), &self.role, &error);
-        let answer = ask(self.http.get(format!("{MACHINE}{}", self.role))).await.map_err(failed)?;
+        let failed = |error| refusals::no_machine_keys(self.place.clone(), &self.role, &error);
+        let answer = ask(self.http.get(format!("{MACHINE}{}", self.role))).await;
+        let answer = answer.map_err(|error| failed(MachineKeysProblem::Request(error)))?;
         if answer.get("Code").and_then(Json::as_str) != Some("Success") {
-            return Err(failed("the response does not report success".to_owned()));
+            return Err(failed(MachineKeysProblem::NoSuccess));
         }
-        keys_of(&answer).ok_or_else(|| failed("the response has no keys".to_owned()))
+        keys_of(&answer).ok_or_else(|| failed(MachineKeysProblem::NoKeys))
     }
 }
 
@@ -97,11 +109,8 @@ impl CredentialSource for AlibabaRoleKeys {
             ("DurationSeconds", &seconds),
         ];
         parameters.extend(role.policy.as_deref().map(|policy| ("Policy", policy)));
-        let advice = format!("Check that the caller may assume the role {}, and that the role trusts it", role.arn);
-        let answer = api.ask(DOING, &parameters, &advice).await?;
-        answer.get("Credentials").and_then(keys_of).ok_or_else(|| {
-            let error = "the response has no keys".to_owned();
-            BackendError::Damaged { place: api.place.clone(), doing: DOING, error }
-        })
+        let answer = api.ask(DOING, &parameters, &refusals::role_advice(&role.arn)).await?;
+        let keys = answer.get("Credentials").and_then(keys_of);
+        keys.ok_or_else(|| refusals::damaged(api.place.clone(), DOING, &OssDamage::NoKeys))
     }
 }

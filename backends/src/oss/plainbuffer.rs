@@ -74,17 +74,36 @@ pub(super) fn row(key: &str, columns: &[(&str, &str)], deleted: bool) -> Vec<u8>
     out
 }
 
+/// Why a row is not valid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum RowDamage {
+    #[error("the row has another form")]
+    Form,
+    #[error("the checksum of the row does not match")]
+    RowChecksum,
+    #[error("the row has an unknown part")]
+    UnknownPart,
+    #[error("the row is cut off")]
+    CutOff,
+    #[error("a cell has no name")]
+    Nameless,
+    #[error("the checksum of a cell does not match")]
+    CellChecksum,
+    #[error("a cell has an unknown part")]
+    UnknownCellPart,
+}
+
 /// The text in a column of a row. `None` if the row is empty or has no such column.
 ///
 /// # Errors
-/// Returns a message if the row is not valid.
-pub(super) fn column(row: &[u8], wanted: &str) -> Result<Option<String>, &'static str> {
+/// Returns an error if the row is not valid.
+pub(super) fn column(row: &[u8], wanted: &str) -> Result<Option<String>, RowDamage> {
     if row.is_empty() {
         return Ok(None);
     }
     let mut reader = RowReader { rest: row };
     if reader.take::<4>()? != HEADER.to_le_bytes() {
-        return Err("the row has another form");
+        return Err(RowDamage::Form);
     }
     let mut found = None;
     let mut checksums = Vec::new();
@@ -104,10 +123,10 @@ pub(super) fn column(row: &[u8], wanted: &str) -> Result<Option<String>, &'stati
                 checksums.push(deleted);
                 return match reader.byte()? == crc8(0, &checksums) {
                     true => Ok(found),
-                    false => Err("the checksum of the row does not match"),
+                    false => Err(RowDamage::RowChecksum),
                 };
             }
-            _ => return Err("the row has an unknown part"),
+            _ => return Err(RowDamage::UnknownPart),
         }
     }
 }
@@ -118,32 +137,32 @@ struct RowReader<'a> {
 }
 
 impl<'a> RowReader<'a> {
-    fn bytes(&mut self, count: usize) -> Result<&'a [u8], &'static str> {
-        let (found, rest) = self.rest.split_at_checked(count).ok_or("the row is cut off")?;
+    fn bytes(&mut self, count: usize) -> Result<&'a [u8], RowDamage> {
+        let (found, rest) = self.rest.split_at_checked(count).ok_or(RowDamage::CutOff)?;
         self.rest = rest;
         Ok(found)
     }
 
-    fn take<const N: usize>(&mut self) -> Result<[u8; N], &'static str> {
-        let (found, rest) = self.rest.split_first_chunk().ok_or("the row is cut off")?;
+    fn take<const N: usize>(&mut self) -> Result<[u8; N], RowDamage> {
+        let (found, rest) = self.rest.split_first_chunk().ok_or(RowDamage::CutOff)?;
         self.rest = rest;
         Ok(*found)
     }
 
-    fn byte(&mut self) -> Result<u8, &'static str> {
+    fn byte(&mut self) -> Result<u8, RowDamage> {
         Ok(self.take::<1>()?[0])
     }
 
     /// Reads a length, and then this number of bytes.
-    fn sized(&mut self) -> Result<&'a [u8], &'static str> {
+    fn sized(&mut self) -> Result<&'a [u8], RowDamage> {
         let count = u32::from_le_bytes(self.take()?);
         self.bytes(usize::try_from(count).unwrap_or(usize::MAX))
     }
 
     /// Reads the name, the text and the checksum of a cell. If the cell does not contain a string, the text is empty.
-    fn cell(&mut self) -> Result<(&'a [u8], &'a [u8], u8), &'static str> {
+    fn cell(&mut self) -> Result<(&'a [u8], &'a [u8], u8), RowDamage> {
         if self.byte()? != NAME {
-            return Err("a cell has no name");
+            return Err(RowDamage::Nameless);
         }
         let name = self.sized()?;
         let mut checksum = crc8(0, name);
@@ -161,10 +180,10 @@ impl<'a> RowReader<'a> {
                     let checksum = crc8(checksum, operation);
                     return match self.byte()? == checksum {
                         true => Ok((name, value, checksum)),
-                        false => Err("the checksum of a cell does not match"),
+                        false => Err(RowDamage::CellChecksum),
                     };
                 }
-                _ => return Err("a cell has an unknown part"),
+                _ => return Err(RowDamage::UnknownCellPart),
             }
         }
     }

@@ -1,9 +1,18 @@
 //! Profiles of Alibaba Cloud's command line tool.
 
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value as Json;
+
+/// Why the file of the profiles is not read.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum ProfileFileProblem {
+    #[error("{}: {error}", path.display())]
+    Unreadable { path: PathBuf, error: std::io::Error },
+    #[error("{} is not a JSON document", path.display())]
+    NotJson { path: PathBuf },
+}
 
 /// A profile.
 #[derive(Clone, Default)]
@@ -19,15 +28,15 @@ impl Profile {
     /// Reads the profile with this name from a file. If the file does not exist, the profile is empty.
     ///
     /// # Errors
-    /// Returns a message if the file cannot be read or is not JSON.
-    pub(super) fn read(path: &Path, name: &str) -> Result<Profile, String> {
+    /// Returns an error if the file cannot be read or is not JSON.
+    pub(super) fn read(path: &Path, name: &str) -> Result<Profile, ProfileFileProblem> {
         let text = match std::fs::read_to_string(path) {
             Ok(text) => text,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Profile::default()),
-            Err(error) => return Err(format!("{}: {error}", path.display())),
+            Err(error) => return Err(ProfileFileProblem::Unreadable { path: path.to_owned(), error }),
         };
         let document: Json =
-            serde_json::from_str(&text).map_err(|_| format!("{} is not a JSON document", path.display()))?;
+            serde_json::from_str(&text).map_err(|_| ProfileFileProblem::NotJson { path: path.to_owned() })?;
         Ok(Profile::of_document(&document, name))
     }
 

@@ -2,6 +2,8 @@
 
 use weft_state::remote::BackendError;
 
+use super::plainbuffer::RowDamage;
+
 /// The settings, the environment and the profile have no keys.
 pub(super) fn no_keys(place: String) -> BackendError {
     let error = "there are no credentials: set access_key and secret_key, or ALICLOUD_ACCESS_KEY and \
@@ -10,7 +12,7 @@ pub(super) fn no_keys(place: String) -> BackendError {
 }
 
 /// The metadata service returned no keys of the role.
-pub(super) fn no_machine_keys(place: String, role: &str, error: &str) -> BackendError {
+pub(super) fn no_machine_keys(place: String, role: &str, error: &dyn std::fmt::Display) -> BackendError {
     BackendError::Credentials { place, error: format!("the metadata service has no keys of the role {role}: {error}") }
 }
 
@@ -69,4 +71,31 @@ pub(super) fn table(place: String, doing: &'static str, name: &str, code: &str, 
     };
     let error = format!("{code}: {}", message.trim_end_matches('.'));
     BackendError::Refused { place, doing, error, advice }
+}
+
+/// Advice on a role that cannot be assumed.
+pub(super) fn role_advice(role: &str) -> String {
+    format!("Check that the caller may assume the role {role}, and that the role trusts it")
+}
+
+/// The operating system gives no random number for a request.
+pub(super) fn no_random_number(place: String, doing: &'static str) -> BackendError {
+    let error = "there are no random numbers".to_owned();
+    BackendError::Refused { place, doing, error, advice: String::new() }
+}
+
+/// What is wrong with a response.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum OssDamage {
+    #[error("the response has no keys")]
+    NoKeys,
+    #[error("{text} is not an address: {error}")]
+    Address { text: String, error: url::ParseError },
+    #[error("{0}")]
+    Row(#[from] RowDamage),
+}
+
+/// A response does not have the expected form.
+pub(super) fn damaged(place: String, doing: &'static str, damage: &OssDamage) -> BackendError {
+    BackendError::Damaged { place, doing, error: damage.to_string() }
 }

@@ -12,7 +12,7 @@ use weft_state::remote::BackendError;
 
 use super::addresses::object;
 use super::credentials;
-use super::refusals;
+use super::refusals::{self, OssDamage};
 use super::rows::Rows;
 use super::rpc::AlibabaApi;
 use super::settings::OssSettings;
@@ -101,11 +101,7 @@ impl OssDialect {
         };
         let host = found.unwrap_or_else(|| format!("oss-{region}.aliyuncs.com"));
         let text = if host.starts_with("http") { host } else { format!("https://{host}") };
-        Url::parse(&text).map_err(|error| BackendError::Damaged {
-            place: self.place(""),
-            doing: DOING,
-            error: format!("{text} is not an address: {error}"),
-        })
+        Url::parse(&text).map_err(|error| refusals::damaged(self.place(""), DOING, &OssDamage::Address { text, error }))
     }
 }
 

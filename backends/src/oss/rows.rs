@@ -4,6 +4,7 @@ use weft_state::remote::{BackendError, LockAnswer, LockInfo};
 
 use super::refusals;
 use super::tablestore::{Changed, Condition, Table};
+use crate::problems::locked_by;
 use crate::stored_digests::{NEXT, StoredDigests};
 
 const TAKING: &str = "taking the lock";
@@ -24,7 +25,7 @@ pub(super) struct Rows<'a> {
 }
 
 fn held(holder: LockInfo) -> LockAnswer {
-    let message = format!("the state is locked by {}", holder.who);
+    let message = locked_by(&holder.who);
     LockAnswer::Held { holder, message }
 }
 

@@ -8,6 +8,7 @@ use reqwest::StatusCode;
 use serde_json::Value as Json;
 use weft_state::remote::BackendError;
 
+use super::refusals;
 use crate::client::reason;
 use crate::digests::{hex, hmac_sha1};
 use crate::exchange::in_query;
@@ -53,13 +54,7 @@ impl AlibabaApi {
         let place = || self.place.clone();
         let failed = |error: reqwest::Error| BackendError::Unreachable { place: place(), doing, error: reason(&error) };
         let Some(nonce) = nonce() else {
-            let error = "there are no random numbers".to_owned();
-            return AttemptResult::Final(Err(BackendError::Refused {
-                place: place(),
-                doing,
-                error,
-                advice: String::new(),
-            }));
+            return AttemptResult::Final(Err(refusals::no_random_number(place(), doing)));
         };
         let time = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
         let mut all = parameters.to_vec();

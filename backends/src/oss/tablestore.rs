@@ -14,7 +14,7 @@ use weft_state::remote::BackendError;
 
 use super::messages::{Message, field};
 use super::plainbuffer;
-use super::refusals;
+use super::refusals::{self, OssDamage};
 use super::settings::TableSettings;
 use crate::digests::{hmac_sha1, md5_base64};
 use crate::exchange::{Authorize, Call, HttpService, RETRY};
@@ -105,11 +105,9 @@ impl Table {
         let row = field(&body, 2).unwrap_or_default();
         let mut texts = [const { None }; N];
         for (text, name) in texts.iter_mut().zip(columns) {
-            *text = plainbuffer::column(row, name).map_err(|error| BackendError::Damaged {
-                place: self.service.place.clone(),
-                doing,
-                error: error.to_owned(),
-            })?;
+            let found = plainbuffer::column(row, name);
+            *text = found
+                .map_err(|damage| refusals::damaged(self.service.place.clone(), doing, &OssDamage::Row(damage)))?;
         }
         Ok(texts)
     }

@@ -94,14 +94,14 @@ impl Link {
 pub(super) async fn open(settings: &PgSettings) -> Result<Link, BackendError> {
     const DOING: &str = "connecting";
     let config = config(settings);
-    let tls = tls::connector(settings).map_err(|error| settings.setup(DOING, error))?;
+    let tls = tls::connector(settings).map_err(|error| settings.setup(DOING, &error))?;
     // The time limit of the library covers only the TCP connection. A server may accept a connection and then stay
     // silent.
     let limit = connect_timeout(settings);
     let connecting = carrier()
-        .map_err(|error| settings.setup(DOING, error.clone()))?
+        .map_err(|error| settings.setup(DOING, error))?
         .spawn(async move { tokio::time::timeout(limit, connect(&config, tls)).await });
-    let connected = connecting.await.map_err(|error| settings.setup(DOING, error.to_string()))?;
+    let connected = connecting.await.map_err(|error| settings.setup(DOING, &error))?;
     let connected = connected.map_err(|_| settings.silent(DOING, limit))?;
     let link = connected.map_err(|error: tokio_postgres::Error| settings.failed(DOING, &error))?;
     match within(prepare(settings, &link)).await {
@@ -129,10 +129,10 @@ async fn connect(config: &Config, tls: Option<tls::Connector>) -> Result<Link, t
 
 /// The runtime of all connections. It lives as long as the process. The runtimes of the callers are not suitable,
 /// because a connection ends with its runtime, and a backend may outlive the runtime of its caller.
-fn carrier() -> Result<&'static Runtime, &'static String> {
-    static CARRIER: OnceLock<Result<Runtime, String>> = OnceLock::new();
+fn carrier() -> Result<&'static Runtime, &'static std::io::Error> {
+    static CARRIER: OnceLock<std::io::Result<Runtime>> = OnceLock::new();
     let start = || Builder::new_multi_thread().worker_threads(1).thread_name("weft-pg").enable_all().build();
-    CARRIER.get_or_init(|| start().map_err(|error| error.to_string())).as_ref()
+    CARRIER.get_or_init(start).as_ref()
 }
 
 fn connect_timeout(settings: &PgSettings) -> Duration {

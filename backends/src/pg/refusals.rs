@@ -135,8 +135,8 @@ impl PgSettings {
     }
 
     /// A connection attempt is impossible, for example because a file cannot be read.
-    pub(super) fn setup(&self, doing: &'static str, error: String) -> BackendError {
-        BackendError::Refused { place: self.place(), doing, error, advice: String::new() }
+    pub(super) fn setup(&self, doing: &'static str, error: &dyn std::fmt::Display) -> BackendError {
+        BackendError::Refused { place: self.place(), doing, error: error.to_string(), advice: String::new() }
     }
 
     /// The session with the lock has ended.
@@ -200,6 +200,27 @@ pub(super) fn session(pid: i32, [application, user, address, start]: [Option<Str
         "; ending this session releases the lock, for example with SELECT pg_terminate_backend({pid})"
     ));
     text
+}
+
+/// The lock that another session has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum HeldLock {
+    /// The lock for the creation of workspaces. The workspace does not exist.
+    Creation,
+    /// The lock for the creation of workspaces. The workspace exists.
+    CreationAgain,
+    /// The lock of the workspace.
+    Workspace,
+}
+
+/// The message about a lock that another session has.
+pub(super) fn locked(what: HeldLock, workspace: &str) -> String {
+    let words = match what {
+        HeldLock::Creation => "Already locked for workspace creation",
+        HeldLock::CreationAgain => "Cannot lock workspace; already locked for workspace creation",
+        HeldLock::Workspace => "Workspace is already locked",
+    };
+    format!("{words}: {workspace}")
 }
 
 #[cfg(test)]

@@ -25,11 +25,22 @@ const VARIABLES: &[(&str, &str)] = &[
     ("PGTARGETSESSIONATTRS", "target_session_attrs"),
 ];
 
+/// Why a connection string is not read. The messages contain no values of the string.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum StringProblem {
+    #[error("{0}")]
+    Url(url::ParseError),
+    #[error("a key has no value")]
+    NoValue,
+    #[error("a quoted value has no end")]
+    NoEnd,
+}
+
 /// Parses a connection string. Returns its keys and values. Variables of the environment set missing keys.
 ///
 /// # Errors
-/// Returns a message, without values of the text, if the text is not valid.
-pub(super) fn parse(text: &str, environment: Environment<'_>) -> Result<BTreeMap<String, String>, String> {
+/// Returns an error if the text is not valid.
+pub(super) fn parse(text: &str, environment: Environment<'_>) -> Result<BTreeMap<String, String>, StringProblem> {
     let mut found = BTreeMap::new();
     for (variable, key) in VARIABLES {
         if let Some(value) = environment(variable).filter(|value| !value.is_empty()) {
@@ -44,8 +55,8 @@ pub(super) fn parse(text: &str, environment: Environment<'_>) -> Result<BTreeMap
     Ok(found)
 }
 
-fn of_url(text: &str) -> Result<BTreeMap<String, String>, String> {
-    let url = Url::parse(text).map_err(|error| error.to_string())?;
+fn of_url(text: &str) -> Result<BTreeMap<String, String>, StringProblem> {
+    let url = Url::parse(text).map_err(StringProblem::Url)?;
     let decoded = |text: &str| percent_decode_str(text).decode_utf8_lossy().into_owned();
     let mut found = BTreeMap::new();
     let mut set = |key: &str, value: String| {
@@ -66,11 +77,11 @@ fn of_url(text: &str) -> Result<BTreeMap<String, String>, String> {
 
 /// Parses `key=value` pairs as libpq does: values with spaces are in single quotes, and a backslash escapes the next
 /// character.
-fn of_pairs(text: &str) -> Result<BTreeMap<String, String>, String> {
+fn of_pairs(text: &str) -> Result<BTreeMap<String, String>, StringProblem> {
     let mut found = BTreeMap::new();
     let mut rest = text.trim_start();
     while !rest.is_empty() {
-        let (key, after) = rest.split_once('=').ok_or("a key has no value")?;
+        let (key, after) = rest.split_once('=').ok_or(StringProblem::NoValue)?;
         let (value, after) = value(after.trim_start())?;
         found.insert(key.trim().to_owned(), value);
         rest = after.trim_start();
@@ -79,7 +90,7 @@ fn of_pairs(text: &str) -> Result<BTreeMap<String, String>, String> {
 }
 
 /// The value at the start of a string, and the rest of the string.
-fn value(text: &str) -> Result<(String, &str), String> {
+fn value(text: &str) -> Result<(String, &str), StringProblem> {
     let quoted = text.starts_with('\'');
     let mut value = String::new();
     let mut characters = text.char_indices().skip(usize::from(quoted));
@@ -92,7 +103,7 @@ fn value(text: &str) -> Result<(String, &str), String> {
         }
     }
     match quoted {
-        true => Err("a quoted value has no end".to_owned()),
+        true => Err(StringProblem::NoEnd),
         false => Ok((value, "")),
     }
 }

@@ -15,19 +15,32 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
 use super::settings::PgSettings;
-use crate::client::{Check, ClientSettings, tls_config};
+use crate::client::{Check, ClientProblem, ClientSettings, tls_config};
 
 /// Makes encrypted connections.
 #[derive(Clone)]
 pub(super) struct Connector(TlsConnector);
 
+/// Why no encrypted connection can be made.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum TlsProblem {
+    /// The file in a key of the connection string cannot be read.
+    #[error("{key} {path}: {error}")]
+    File { key: &'static str, path: String, error: io::Error },
+    #[error("{0}")]
+    Settings(#[from] ClientProblem),
+}
+
 /// The connector for the mode in the settings. `None` without encryption.
 ///
 /// # Errors
-/// Returns a message if a certificate or key cannot be read.
-pub(super) fn connector(settings: &PgSettings) -> Result<Option<Connector>, String> {
-    let file = |name: &str| match settings.key(name) {
-        Some(path) => std::fs::read_to_string(path).map(Some).map_err(|error| format!("{name} {path}: {error}")),
+/// Returns an error if a certificate or key cannot be read.
+pub(super) fn connector(settings: &PgSettings) -> Result<Option<Connector>, TlsProblem> {
+    let file = |key: &'static str| match settings.key(key) {
+        Some(path) => {
+            let content = std::fs::read_to_string(path).map(Some);
+            content.map_err(|error| TlsProblem::File { key, path: path.to_owned(), error })
+        }
         None => Ok(None),
     };
     let roots = file("sslrootcert")?;

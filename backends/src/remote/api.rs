@@ -9,7 +9,8 @@ use weft_state::remote::BackendError;
 use weft_state::tfstate::WRITER_VERSION;
 
 use super::hosted::Flavour;
-use crate::client::{ClientSettings, client};
+use super::refusals::{HostedDamage, HostedRefusal};
+use crate::client::{ClientProblem, ClientSettings, client};
 use crate::exchange::{Call, Constant, HttpReply, HttpService};
 use crate::retry::RequestRetries;
 
@@ -44,8 +45,8 @@ impl Api {
     /// A client for the service at this URL.
     ///
     /// # Errors
-    /// Returns a message if the certificates of the system cannot be used.
-    pub(super) fn new(base: Url, token: &str, place: &str, flavour: Flavour) -> Result<Api, String> {
+    /// Returns an error if the certificates of the system cannot be used.
+    pub(super) fn new(base: Url, token: &str, place: &str, flavour: Flavour) -> Result<Api, ClientProblem> {
         let http = client(&ClientSettings { redirects: true, ..ClientSettings::default() })?;
         let service = |headers: Vec<(String, String)>| HttpService {
             http: http.clone(),
@@ -63,7 +64,7 @@ impl Api {
     }
 
     fn url(&self, doing: &'static str, path: &str) -> Result<Url, BackendError> {
-        self.base.join(path).map_err(|error| self.damaged(doing, format!("{path}: {error}")))
+        self.base.join(path).map_err(|error| self.damaged(doing, &HostedDamage::Url { path: path.to_owned(), error }))
     }
 
     fn marked(&self, call: Call) -> Call {
@@ -110,14 +111,14 @@ impl Api {
     /// Errors of the service, including 404.
     pub(super) async fn post(&self, doing: &'static str, path: &str, body: &Json) -> Result<Json, BackendError> {
         let reply = self.send(doing, Method::POST, path, Some(body)).await?;
-        self.found(doing, reply)?.ok_or_else(|| self.refused(doing, "resource not found".to_owned()))
+        self.found(doing, reply)?.ok_or_else(|| self.refused(doing, &HostedRefusal::NotFound))
     }
 
     /// Downloads content from a URL that the service returned. The URL may redirect to another host.
     pub(super) async fn download(&self, doing: &'static str, address: &str) -> Result<Bytes, BackendError> {
         let reply = self.send(doing, Method::GET, address, None).await?;
         if reply.status == StatusCode::NOT_FOUND {
-            return Err(self.refused(doing, "resource not found".to_owned()));
+            return Err(self.refused(doing, &HostedRefusal::NotFound));
         }
         self.accepted(doing, &reply)?;
         Ok(reply.body)
@@ -128,7 +129,7 @@ impl Api {
         let call = Call::new(doing, Method::PUT, self.url(doing, address)?).header("accept", "application/json, */*");
         let reply = self.bare.send(&self.marked(call.body("application/octet-stream", content))).await?;
         match reply.status {
-            StatusCode::NOT_FOUND => Err(self.refused(doing, "resource not found".to_owned())),
+            StatusCode::NOT_FOUND => Err(self.refused(doing, &HostedRefusal::NotFound)),
             _ => self.accepted(doing, &reply),
         }
     }
@@ -143,53 +144,25 @@ impl Api {
             return Ok(Some(Json::Null));
         }
         let document = serde_json::from_slice(&reply.body);
-        document.map(Some).map_err(|error| self.damaged(doing, error.to_string()))
+        document.map(Some).map_err(|error| self.damaged(doing, &HostedDamage::NotJson(error)))
     }
 
     fn accepted(&self, doing: &'static str, reply: &HttpReply) -> Result<(), BackendError> {
         match reply.status {
             status if status.is_success() => Ok(()),
-            _ => Err(self.refused(doing, words(reply))),
+            _ => Err(self.refused(doing, &HostedRefusal::of(reply))),
         }
     }
 
     /// The error for a request that the service refused.
-    pub(super) fn refused(&self, doing: &'static str, error: String) -> BackendError {
-        let advice = match error.as_str() {
-            "unauthorized" => "Check the token for this host, or get another token with \"weft login\"",
-            "resource not found" => "It does not exist, or the token does not allow to see it",
-            _ => "",
-        };
-        BackendError::Refused {
-            place: self.place().to_owned(),
-            doing,
-            error: error.trim_end_matches('.').to_owned(),
-            advice: advice.to_owned(),
-        }
+    pub(super) fn refused(&self, doing: &'static str, refusal: &HostedRefusal) -> BackendError {
+        refusal.at(self.place(), doing)
     }
 
     /// The error for a response that does not have the expected form.
-    pub(super) fn damaged(&self, doing: &'static str, error: String) -> BackendError {
-        BackendError::Damaged { place: self.place().to_owned(), doing, error }
+    pub(super) fn damaged(&self, doing: &'static str, damage: &HostedDamage) -> BackendError {
+        damage.at(self.place(), doing)
     }
-}
-
-/// The errors in a response as one text.
-pub(super) fn words(reply: &HttpReply) -> String {
-    match reply.status {
-        StatusCode::UNAUTHORIZED => return "unauthorized".to_owned(),
-        StatusCode::NOT_FOUND => return "resource not found".to_owned(),
-        _ => {}
-    }
-    let document = reply.json();
-    let all = document.get("errors").and_then(Json::as_array).map(Vec::as_slice).unwrap_or_default();
-    let text = |error: &Json, name: &str| error.get(name).and_then(Json::as_str).unwrap_or_default().to_owned();
-    let words = all.iter().map(|error| match (text(error, "title"), text(error, "detail")) {
-        (title, detail) if detail.is_empty() => title,
-        (title, detail) => format!("{title}: {detail}"),
-    });
-    let words = words.filter(|words| !words.is_empty()).collect::<Vec<_>>().join("; ");
-    if words.is_empty() { reply.status.to_string() } else { words }
 }
 
 /// The characters that are escaped in a segment of a path.

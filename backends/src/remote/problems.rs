@@ -3,6 +3,7 @@
 use weft_graph_format::diagnostic::{Diagnostic, Severity};
 
 use super::hosted::{Flavour, HostedSettings};
+use super::refusals::HostedRefusal;
 use crate::hosts::NoService;
 
 /// The backend `remote` has no organization.
@@ -13,18 +14,52 @@ pub(super) fn no_organization() -> Diagnostic {
     )
 }
 
+/// What is wrong with the argument `workspaces`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum WorkspacesFault {
+    /// The backend `remote` needs a name or a prefix.
+    NoNameOrPrefix,
+    /// A name and a prefix exclude each other.
+    NameAndPrefix,
+    /// A `cloud` block needs tags or a name.
+    NoTagsOrName,
+    /// Tags and a name exclude each other.
+    TagsAndName,
+    /// The environment selects another workspace than the name.
+    OtherSelected,
+}
+
+impl WorkspacesFault {
+    fn text(self) -> &'static str {
+        match self {
+            WorkspacesFault::NoNameOrPrefix => "Either workspace \"name\" or \"prefix\" is required.",
+            WorkspacesFault::NameAndPrefix => "Only one of workspace \"name\" or \"prefix\" is allowed.",
+            WorkspacesFault::NoTagsOrName => {
+                "Missing workspace mapping strategy. Either workspace \"tags\" or \"name\" is required."
+            }
+            WorkspacesFault::TagsAndName => "Only one of workspace \"tags\" or \"name\" is allowed.",
+            WorkspacesFault::OtherSelected => {
+                "The workspace defined using the environment variable \"TF_WORKSPACE\" is not consistent with the \
+                 workspace \"name\" in the configuration."
+            }
+        }
+    }
+}
+
 /// The argument `workspaces` is missing, or contradicts itself or the environment.
-pub(super) fn invalid_workspaces(what: &str) -> Diagnostic {
-    Diagnostic::error("Invalid workspaces configuration", what)
+pub(super) fn invalid_workspaces(fault: WorkspacesFault) -> Diagnostic {
+    Diagnostic::error("Invalid workspaces configuration", fault.text())
 }
 
 /// The `workspaces` of a `cloud` block are missing, or contradict themselves or the environment.
-pub(super) fn cloud_workspaces(what: &str) -> Diagnostic {
-    invalid_workspaces(&format!(
+pub(super) fn cloud_workspaces(fault: WorkspacesFault) -> Diagnostic {
+    let what = fault.text();
+    let detail = format!(
         "{what}\n\nThe \"workspaces\" block says which workspaces of the organization belong to this configuration. \
          With \"tags\", these are all workspaces with these tags, and new workspaces get these tags. With \"name\", it \
          is only the workspace of that name."
-    ))
+    );
+    Diagnostic::error("Invalid workspaces configuration", detail)
 }
 
 /// The settings name no host.
@@ -81,11 +116,11 @@ pub(super) fn no_token(host: &str) -> Diagnostic {
 }
 
 /// The organization cannot be read.
-pub(super) fn organization_unreadable(settings: &HostedSettings, error: &str) -> Diagnostic {
+pub(super) fn organization_unreadable(settings: &HostedSettings, refusal: &HostedRefusal) -> Diagnostic {
     let HostedSettings { organization, host, .. } = settings;
     let advice = "Check the names of organization and host, and whether the token is valid";
-    let detail = match error {
-        "resource not found" => format!("Organization \"{organization}\" at host {host} not found. {advice}."),
+    let detail = match refusal {
+        HostedRefusal::NotFound => format!("Organization \"{organization}\" at host {host} not found. {advice}."),
         error => format!("The settings of the organization cannot be read: {error}. {advice}."),
     };
     Diagnostic::error(format!("Failed to read organization \"{organization}\" at host {host}"), detail)

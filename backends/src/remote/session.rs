@@ -10,9 +10,10 @@ use weft_graph_format::version::{Version, parse_abbreviated};
 use weft_state::remote::BackendError;
 use weft_state::tfstate::WRITER_VERSION;
 
-use super::api::{Api, part, words};
+use super::api::{Api, part};
 use super::hosted::{Flavour, HostedSettings, Mapping};
 use super::problems;
+use super::refusals::{HostedDamage, HostedRefusal};
 use super::workspace::Workspace;
 use crate::hosts::Hosts;
 
@@ -86,7 +87,7 @@ impl Session {
         let path = format!("organizations/{}/entitlement-set", part(organization));
         let reply = api.send(OPENING, Method::GET, &path, None).await?;
         if !reply.status.is_success() {
-            return Err(problems::organization_unreadable(settings, &words(&reply)).into());
+            return Err(problems::organization_unreadable(settings, &HostedRefusal::of(&reply)).into());
         }
         let operations = reply.json().pointer("/data/attributes/operations").and_then(Json::as_bool).unwrap_or(false);
         let always_local = settings.force_local || !operations;
@@ -133,7 +134,7 @@ impl Session {
 
     fn workspace(&self, doing: &'static str, document: &Json) -> Result<Workspace, BackendError> {
         let found = document.get("data").and_then(Workspace::of);
-        found.ok_or_else(|| self.api.damaged(doing, "it is not a workspace".to_owned()))
+        found.ok_or_else(|| self.api.damaged(doing, &HostedDamage::NoWorkspace))
     }
 
     /// Finds the workspace with this name in the service, and adds the tags of the settings to it. Creates the
@@ -199,7 +200,7 @@ impl Session {
         let body = json!({ "data": { "type": "projects", "attributes": { "name": name } } });
         let made = self.api.post(DOING, &self.path("projects"), &body).await?;
         let id = made.pointer("/data/id").and_then(Json::as_str).map(str::to_owned);
-        id.ok_or_else(|| self.api.damaged(DOING, "it is not a project".to_owned()))
+        id.ok_or_else(|| self.api.damaged(DOING, &HostedDamage::NoProject))
     }
 
     /// The names of the workspaces that match these parameters, in the order of the service.
@@ -210,7 +211,7 @@ impl Session {
             let mut query = query.to_vec();
             query.push(("page[number]", &page));
             let Some(found) = self.api.list(LISTING, &self.path("workspaces"), &query).await? else {
-                return Err(self.api.refused(LISTING, "resource not found".to_owned()));
+                return Err(self.api.refused(LISTING, &HostedRefusal::NotFound));
             };
             let all = found.get("data").and_then(Json::as_array).into_iter().flatten();
             names.extend(all.filter_map(Workspace::of).map(|workspace| workspace.name));
@@ -245,15 +246,16 @@ impl Session {
             false => self.api.send(DELETING, Method::DELETE, &path, None).await?,
         };
         if reply.status == StatusCode::CONFLICT && safely {
-            let words = words(&reply);
+            // The service distinguishes these cases only by its messages.
+            let words = HostedRefusal::of(&reply).to_string();
             let why = if words.contains("locked") {
-                "the workspace is locked"
+                HostedRefusal::Locked
             } else if words.contains("being processed") {
-                "the service is still processing the latest state of the workspace: try again later"
+                HostedRefusal::Processing
             } else {
-                "the workspace still manages resources. Use -force to delete the workspace anyway"
+                HostedRefusal::ManagesResources
             };
-            return Err(self.api.refused(DELETING, why.to_owned()));
+            return Err(self.api.refused(DELETING, &why));
         }
         self.api.found(DELETING, reply).map(drop)
     }

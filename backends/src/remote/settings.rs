@@ -7,7 +7,7 @@ use weft_graph_format::schema::{Block, NestedBlock, Nesting};
 use weft_graph_format::types::Type;
 
 use super::hosted::{Flavour, HostedSettings, Mapping};
-use super::problems;
+use super::problems::{self, WorkspacesFault};
 use crate::arguments::{self, BackendSettings, Environment};
 
 /// The variable that makes every run local, regardless of the workspace's mode.
@@ -62,11 +62,11 @@ impl HostedSettings {
             (Some(name), None) => Some(Mapping::Name(name)),
             (None, Some(prefix)) => Some(Mapping::Prefix(prefix)),
             (None, None) => {
-                found.push(problems::invalid_workspaces("Either workspace \"name\" or \"prefix\" is required."));
+                found.push(problems::invalid_workspaces(WorkspacesFault::NoNameOrPrefix));
                 None
             }
             (Some(_), Some(_)) => {
-                found.push(problems::invalid_workspaces("Only one of workspace \"name\" or \"prefix\" is allowed."));
+                found.push(problems::invalid_workspaces(WorkspacesFault::NameAndPrefix));
                 None
             }
         };
@@ -136,20 +136,15 @@ fn cloud_mapping(workspaces: &BackendSettings, selected: Option<&str>) -> Result
     if let (Some(name), Some(selected)) = (name.as_deref(), selected)
         && name != selected
     {
-        return Err(problems::cloud_workspaces(
-            "The workspace defined using the environment variable \"TF_WORKSPACE\" is not consistent with the \
-             workspace \"name\" in the configuration.",
-        ));
+        return Err(problems::cloud_workspaces(WorkspacesFault::OtherSelected));
     }
     match (name, tags.is_empty()) {
         (Some(name), true) => Ok(Mapping::Name(name)),
         (None, false) => Ok(Mapping::Tags(tags)),
-        (Some(_), false) => Err(problems::cloud_workspaces("Only one of workspace \"tags\" or \"name\" is allowed.")),
-        (None, true) => selected.map(|name| Mapping::Name(name.to_owned())).ok_or_else(|| {
-            problems::cloud_workspaces(
-                "Missing workspace mapping strategy. Either workspace \"tags\" or \"name\" is required.",
-            )
-        }),
+        (Some(_), false) => Err(problems::cloud_workspaces(WorkspacesFault::TagsAndName)),
+        (None, true) => selected
+            .map(|name| Mapping::Name(name.to_owned()))
+            .ok_or_else(|| problems::cloud_workspaces(WorkspacesFault::NoTagsOrName)),
     }
 }
 

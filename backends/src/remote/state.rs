@@ -16,9 +16,10 @@ use weft_state::remote::{
 };
 use weft_state::tfstate::WRITER_VERSION;
 
-use super::api::{part, words};
+use super::api::part;
 use super::hosted::Flavour;
 use super::problems;
+use super::refusals::{self, HostedDamage, HostedRefusal};
 use super::session::{Account, Session};
 use super::version::{self, Fit};
 use super::workspace::Workspace;
@@ -102,7 +103,7 @@ impl HostedState {
     async fn content_of(&self, version: &Json) -> Result<Bytes, BackendError> {
         let (session, _) = self.workspace().await?;
         let Some(address) = attribute(version, "hosted-state-download-url") else {
-            return Err(session.api.damaged(READING, "the state has no address".to_owned()));
+            return Err(session.api.damaged(READING, &HostedDamage::NoAddress));
         };
         session.api.download(READING, address).await
     }
@@ -127,18 +128,18 @@ impl HostedState {
         let send =
             async |data: &Json| session.api.send(WRITING, Method::POST, &path, Some(&json!({ "data": data }))).await;
         let mut reply = send(&data).await?;
-        let whole = !reply.status.is_success() && words(&reply).contains(NEEDS_STATE);
+        let whole = !reply.status.is_success() && HostedRefusal::of(&reply).to_string().contains(NEEDS_STATE);
         if whole {
             data["attributes"]["state"] = STANDARD.encode(content).into();
             reply = send(&data).await?;
         }
         let made = session.api.found(WRITING, reply)?.unwrap_or_default();
         let Some(id) = made.pointer("/data/id").and_then(Json::as_str) else {
-            return Err(session.api.damaged(WRITING, "it is not a version of a state".to_owned()));
+            return Err(session.api.damaged(WRITING, &HostedDamage::NoVersion));
         };
         if !whole {
             let Some(address) = made.get("data").and_then(|data| attribute(data, "hosted-state-upload-url")) else {
-                return Err(session.api.damaged(WRITING, "the new version has no address".to_owned()));
+                return Err(session.api.damaged(WRITING, &HostedDamage::NoUploadAddress));
             };
             session.api.upload(WRITING, address, content.clone()).await?;
         }
@@ -230,13 +231,13 @@ impl RemoteState for HostedState {
         let path = format!("workspaces/{}/actions/lock", part(&workspace.id));
         let reply = session.api.send(TAKING, Method::POST, &path, Some(&body)).await?;
         if reply.status == StatusCode::CONFLICT {
-            let message = format!("workspace already locked (lock ID: \"{}\")", self.lock_id());
+            let message = refusals::locked(&self.lock_id());
             // The service does not name the holder. As in OpenTofu, the information of this process is returned
             // instead.
             return Ok(LockAnswer::Held { holder: info.clone(), message });
         }
         if session.api.found(TAKING, reply)?.is_none() {
-            return Err(session.api.refused(TAKING, "resource not found".to_owned()));
+            return Err(session.api.refused(TAKING, &HostedRefusal::NotFound));
         }
         let mut memory = self.memory();
         memory.lock = Some(info.id.clone());
@@ -246,7 +247,7 @@ impl RemoteState for HostedState {
 
     /// The service does not report who has the lock, so the lock is never taken over.
     async fn take_over(&self, dead: &LockInfo, _info: &LockInfo) -> Result<LockAnswer, BackendError> {
-        let message = format!("workspace already locked (lock ID: \"{}\")", self.lock_id());
+        let message = refusals::locked(&self.lock_id());
         Ok(LockAnswer::Held { holder: dead.clone(), message })
     }
 
@@ -260,24 +261,24 @@ impl RemoteState for HostedState {
         }
         let (session, workspace) = self.workspace().await?;
         if !own && id != self.lock_id() {
-            let words = format!("lock ID \"{id}\" does not match existing lock ID \"{}\"", self.lock_id());
-            return Err(session.api.refused(RELEASING, words));
+            let refusal = HostedRefusal::OtherLock { id: id.to_owned(), existing: self.lock_id() };
+            return Err(session.api.refused(RELEASING, &refusal));
         }
         let action = if own { "unlock" } else { "force-unlock" };
         let path = format!("workspaces/{}/actions/{action}", part(&workspace.id));
         let reply = session.api.send(RELEASING, Method::POST, &path, None).await?;
         match reply.status {
             StatusCode::CONFLICT => {
-                let found = words(&reply);
+                let found = HostedRefusal::of(&reply).to_string();
                 let why =
                     ["Run", "Team", "User"].into_iter().find(|who| found.contains(&format!("is locked by {who}")));
-                let words = match why {
-                    Some(who) if own => format!("unable to unlock workspace locked by {}", who.to_lowercase()),
-                    _ => "workspace already unlocked".to_owned(),
+                let refusal = match why {
+                    Some(who) if own => HostedRefusal::LockedBy(who.to_lowercase()),
+                    _ => HostedRefusal::NotLocked,
                 };
-                Err(session.api.refused(RELEASING, words))
+                Err(session.api.refused(RELEASING, &refusal))
             }
-            StatusCode::NOT_FOUND => Err(session.api.refused(RELEASING, "resource not found".to_owned())),
+            StatusCode::NOT_FOUND => Err(session.api.refused(RELEASING, &HostedRefusal::NotFound)),
             _ => {
                 session.api.found(RELEASING, reply)?;
                 self.memory().lock = None;

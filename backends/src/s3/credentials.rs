@@ -4,6 +4,7 @@
 //! role is assumed with these credentials.
 
 mod logins;
+mod problems;
 mod profiles;
 mod services;
 
@@ -16,9 +17,11 @@ use weft_state::remote::BackendError;
 
 use super::expiring::Expiring;
 use super::login::Login;
+use super::problems::{no_profile, no_web_identity, other_account, role_not_assumed, role_not_assumed_with_token};
+use super::refusals;
 use super::sts::Sts;
-use super::{problems, refusals};
 use logins::Logins;
+use problems::{NoCredentials, ServiceProblem, SourceProblem};
 use profiles::{Base, Profiles};
 
 /// The default profile.
@@ -113,7 +116,7 @@ impl Provider {
         let found = match &self.login.role {
             Some(role) => {
                 let assumed = self.sts.assume(place, &found.keys, role).await;
-                let words = |error: &BackendError| problems::role_not_assumed(place, &refusals::assuming(role, error));
+                let words = |error: &BackendError| role_not_assumed(place, &refusals::assuming(role, error));
                 assumed.map_err(|error| failed_at_sts(&error, |error| words(error).into()))?
             }
             None => found,
@@ -123,19 +126,19 @@ impl Provider {
             let account = self.sts.account(place, &found.keys).await;
             let account = account.map_err(|error| failed_at_sts(&error, BackendError::clone))?;
             if forbidden.contains(&account) || (!allowed.is_empty() && !allowed.contains(&account)) {
-                return Err(BackendError::from(problems::other_account(place, &account)).into());
+                return Err(BackendError::from(other_account(place, &account)).into());
             }
         }
         Ok(found)
     }
 
-    fn none(place: &str, why: impl Into<String>) -> BackendError {
+    fn none(place: &str, why: impl Into<NoCredentials>) -> BackendError {
         refusals::no_credentials(place.to_owned(), &[why.into()])
     }
 
     /// The failure to assume a role of the environment or of a profile.
     fn not_assumed(place: &str, role: &Map<String, Json>, error: &BackendError) -> Failed {
-        failed_at_sts(error, |error| Provider::none(place, refusals::assuming(role, error)))
+        failed_at_sts(error, |error| Provider::none(place, NoCredentials::NotAssumed(refusals::assuming(role, error))))
     }
 
     /// Reads the shared files.
@@ -153,7 +156,7 @@ impl Provider {
                 let files = self.login.config_files.iter().chain(&self.login.credentials_files);
                 let files: Vec<String> = files.map(|file| file.display().to_string()).collect();
                 let files = files.join(" and ");
-                Err(problems::no_profile(place, by, profile, &files).into())
+                Err(no_profile(place, by, profile, &files).into())
             }
             None => Ok(profiles),
         }
@@ -164,20 +167,20 @@ impl Provider {
         match &self.login.keys {
             None => Ok(None),
             Some([Some(id), Some(secret), token]) => Ok(Some(Expiring::new(id, secret, token.as_deref(), None))),
-            Some(_) => Err(Provider::none(place, "access_key and secret_key must both be set")),
+            Some(_) => Err(Provider::none(place, NoCredentials::HalfKeys)),
         }
     }
 
     /// The first source that has credentials.
     async fn chain(&self, place: &str, profiles: &Profiles, refused: Option<&Expiring>) -> Result<Expiring, Failed> {
-        let mut tried = vec!["the settings have no access_key".to_owned()];
+        let mut tried = vec![NoCredentials::NoKeysInSettings];
         // A profile in the settings takes precedence over keys in the environment. Keys in the environment take
         // precedence over a profile that a variable selects.
         if self.login.profile.is_none() {
             if let Some(found) = self.of_environment() {
                 return Ok(found);
             }
-            tried.push("AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY are not set".to_owned());
+            tried.push(NoCredentials::NoKeysInEnvironment);
             if let Some(file) = self.variable("AWS_WEB_IDENTITY_TOKEN_FILE") {
                 return self.of_token(place, Path::new(file)).await;
             }
@@ -192,7 +195,7 @@ impl Provider {
         let (base, roles) = way.map_or((Base::Surroundings, Vec::new()), |way| (way.base, way.roles));
         let mut found = match base {
             Base::Surroundings => {
-                tried.push(format!("the shared files have no credentials for the profile {profile:?}"));
+                tried.push(NoCredentials::NothingInFiles(profile.to_owned()));
                 self.of_surroundings(place, tried).await?
             }
             base => self.of_base(place, base, refused).await?,
@@ -205,25 +208,23 @@ impl Provider {
     }
 
     /// The credentials of the container or instance in which the process runs.
-    async fn of_surroundings(&self, place: &str, mut tried: Vec<String>) -> Result<Expiring, BackendError> {
+    async fn of_surroundings(&self, place: &str, mut tried: Vec<NoCredentials>) -> Result<Expiring, BackendError> {
         match services::of_container(&self.http, &|name| self.variable(name).map(str::to_owned)).await {
             Ok(Some(found)) => return Ok(found),
             Ok(None) => {}
-            Err(error) => tried.push(format!("the container's credentials: {error}")),
+            Err(error) => tried.push(NoCredentials::Container(error)),
         }
         match &self.login.metadata {
             Some(endpoint) => match self.of_instance(endpoint).await {
                 Ok(found) => return Ok(found),
-                Err(error) => tried.push(format!("the metadata service: {error}")),
+                Err(error) => tried.push(NoCredentials::Metadata(error)),
             },
-            None => tried.push(
-                "the metadata service is disabled (skip_metadata_api_check or AWS_EC2_METADATA_DISABLED)".to_owned(),
-            ),
+            None => tried.push(NoCredentials::MetadataDisabled),
         }
         Err(refusals::no_credentials(place.to_owned(), &tried))
     }
 
-    async fn of_instance(&self, endpoint: &Url) -> Result<Expiring, String> {
+    async fn of_instance(&self, endpoint: &Url) -> Result<Expiring, ServiceProblem> {
         let needs_token = self.variable("AWS_EC2_METADATA_V1_DISABLED") == Some("true");
         services::of_instance(&self.http, endpoint, needs_token).await
     }
@@ -237,7 +238,7 @@ impl Provider {
     /// The credentials of the role in the environment, which is assumed with the token in a file.
     async fn of_token(&self, place: &str, file: &Path) -> Result<Expiring, Failed> {
         let Some(role) = self.variable("AWS_ROLE_ARN") else {
-            return Err(Provider::none(place, "AWS_WEB_IDENTITY_TOKEN_FILE is set without AWS_ROLE_ARN").into());
+            return Err(Provider::none(place, NoCredentials::TokenWithoutRole).into());
         };
         let role = Map::from_iter([("role_arn".to_owned(), Json::from(role))]);
         let session = self.variable("AWS_ROLE_SESSION_NAME");
@@ -253,7 +254,7 @@ impl Provider {
             written.or_else(|| self.variable(variable)).map(str::to_owned)
         };
         let Some(arn) = text("role_arn", "AWS_ROLE_ARN") else {
-            return Err(BackendError::from(problems::no_web_identity("role_arn", "AWS_ROLE_ARN")).into());
+            return Err(BackendError::from(no_web_identity("role_arn", "AWS_ROLE_ARN")).into());
         };
         let token = match text("web_identity_token", "AWS_WEB_IDENTITY_TOKEN") {
             Some(token) => token,
@@ -262,7 +263,7 @@ impl Provider {
                 None => {
                     let variables = "AWS_WEB_IDENTITY_TOKEN or AWS_WEB_IDENTITY_TOKEN_FILE";
                     let arguments = "web_identity_token or web_identity_token_file";
-                    return Err(BackendError::from(problems::no_web_identity(arguments, variables)).into());
+                    return Err(BackendError::from(no_web_identity(arguments, variables)).into());
                 }
             },
         };
@@ -270,9 +271,7 @@ impl Provider {
         role.insert("role_arn".to_owned(), arn.into());
         let session = self.variable("AWS_ROLE_SESSION_NAME");
         let assumed = self.sts.assume_with_token(place, &role, session, &token).await;
-        let words = |error: &BackendError| {
-            problems::role_not_assumed_with_token(place, &refusals::assuming(&role, error)).into()
-        };
+        let words = |error: &BackendError| role_not_assumed_with_token(place, &refusals::assuming(&role, error)).into();
         assumed.map_err(|error| failed_at_sts(&error, words))
     }
 
@@ -280,7 +279,7 @@ impl Provider {
     async fn of_base(&self, place: &str, base: Base, refused: Option<&Expiring>) -> Result<Expiring, Failed> {
         let variable = |name: &str| self.variable(name).map(str::to_owned);
         let logins = Logins { http: &self.http, home: &self.login.home, variable: &variable };
-        let none = |error: String| Failed::from(Provider::none(place, error));
+        let none = |why: NoCredentials| Failed::from(Provider::none(place, why));
         match base {
             Base::Keys(id, secret, token) => Ok(Expiring::new(&id, &secret, token.as_deref(), None)),
             Base::Named(source) => Ok(self.of_source(place, &source).await?),
@@ -291,15 +290,15 @@ impl Provider {
             }
             Base::Sso(sso) => {
                 let found = logins.of_sso(&sso).await;
-                found.map_err(|error| none(format!("the profile {:?} uses SSO: {error}", sso.profile)))
+                found.map_err(|problem| none(NoCredentials::Sso { profile: sso.profile.clone(), problem }))
             }
             Base::Login(session) => {
                 let found = logins.of_login(&session, &self.login.region, refused).await;
-                found.map_err(|error| none(format!("the login session {session:?}: {error}")))
+                found.map_err(|problem| none(NoCredentials::Login { session: session.clone(), problem }))
             }
             Base::Process(command) => {
                 let found = services::of_process(&command).await;
-                found.map_err(|error| none(format!("credential_process: {error}")))
+                found.map_err(|problem| none(NoCredentials::Process(problem)))
             }
             Base::Surroundings => Ok(self.of_surroundings(place, Vec::new()).await?),
         }
@@ -307,27 +306,25 @@ impl Provider {
 
     /// The credentials from the source in `credential_source`.
     async fn of_source(&self, place: &str, source: &str) -> Result<Expiring, BackendError> {
-        let failed = |error: String| Provider::none(place, format!("credential_source {source}: {error}"));
+        let failed = |problem| Provider::none(place, NoCredentials::Source { source_name: source.to_owned(), problem });
         let variable = |name: &str| self.variable(name).map(str::to_owned);
         match source {
-            "Environment" => self.of_environment().ok_or_else(|| failed("the keys are not set".to_owned())),
+            "Environment" => self.of_environment().ok_or_else(|| failed(SourceProblem::NoKeys)),
             "EcsContainer" => {
-                let found = services::of_container(&self.http, &variable).await.map_err(failed)?;
-                found.ok_or_else(|| failed("no variable for the credentials of a container is set".to_owned()))
+                let found = services::of_container(&self.http, &variable).await;
+                let found = found.map_err(|problem| failed(problem.into()))?;
+                found.ok_or_else(|| failed(SourceProblem::NoContainer))
             }
             "Ec2InstanceMetadata" => match &self.login.metadata {
-                Some(endpoint) => self.of_instance(endpoint).await.map_err(failed),
-                None => Err(failed(
-                    "the metadata service is disabled (skip_metadata_api_check or AWS_EC2_METADATA_DISABLED)"
-                        .to_owned(),
-                )),
+                Some(endpoint) => self.of_instance(endpoint).await.map_err(|problem| failed(problem.into())),
+                None => Err(failed(SourceProblem::MetadataDisabled)),
             },
-            _ => Err(failed("the sources are Environment, EcsContainer and Ec2InstanceMetadata".to_owned())),
+            _ => Err(failed(SourceProblem::Unknown)),
         }
     }
 }
 
 fn token_in(place: &str, path: &Path) -> Result<String, BackendError> {
     let read = std::fs::read_to_string(path).map(|text| text.trim().to_owned());
-    read.map_err(|error| Provider::none(place, format!("{}: {error}", path.display())))
+    read.map_err(|error| Provider::none(place, NoCredentials::TokenFile { path: path.to_owned(), error }))
 }

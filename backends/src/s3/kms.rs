@@ -27,7 +27,7 @@ use crate::arguments::{self, Arguments, BackendSettings, Environment};
 use crate::client::client as http_client;
 use crate::exchange::{Authorize, Call, HttpReply, HttpService};
 use crate::keeper::{Blocking, Keeper, Keeping, Metadata, damaged};
-use crate::problems::{key_data, no_client};
+use crate::problems::{key_data, key_setting_empty, key_settings_incomplete, no_client};
 use crate::retry::{AttemptResult, RequestRetries};
 
 /// The prefix of the operations in the header. It identifies the API.
@@ -103,33 +103,32 @@ pub(crate) fn connect(settings: &BackendSettings, environment: Environment<'_>) 
     let mut arguments = Arguments::new(&settings, environment);
     let key = arguments.text("kms_key_id", &[]).unwrap_or_default();
     if key.is_empty() {
-        arguments.problems.push(key_data("kms_key_id is empty"));
+        arguments.problems.push(key_setting_empty("kms_key_id"));
     }
     let spec = arguments.text("key_spec", &[]).unwrap_or_default();
     let known = SPECS.iter().find(|(name, _)| *name == spec);
     match known {
-        _ if spec.is_empty() => arguments.problems.push(key_data("key_spec is empty")),
-        None => arguments.problems.push(key_data(format!("key_spec is {spec:?}, but must be AES_256 or AES_128"))),
+        _ if spec.is_empty() => arguments.problems.push(key_setting_empty("key_spec")),
+        None => arguments.problems.push(key_data(&KmsProblem::Spec(spec.clone()))),
         Some(_) => {}
     }
     let region = arguments.text("region", &["AWS_REGION", "AWS_DEFAULT_REGION"]).unwrap_or_default();
     if region.is_empty() {
-        let problem = "there is no region: set the argument region, or the variable AWS_REGION or AWS_DEFAULT_REGION";
-        arguments.problems.push(key_data(problem));
+        arguments.problems.push(key_data(&KmsProblem::NoRegion));
     }
     let endpoints = settings::endpoints(&mut arguments, &region, &SERVICES);
     let retry = settings::retry(&mut arguments);
     let connections = settings::client(&mut arguments);
     let login = Login::read(&mut arguments, &region);
     for problem in invalid_roles(login.role.as_ref(), login.web_identity.as_ref()) {
-        arguments.problems.push(key_data(problem));
+        arguments.problems.push(key_data(&problem));
     }
     let (_, _) = arguments.finish(())?;
     let http = http_client(&connections).map_err(|error| vec![no_client(&error)])?;
     let mut endpoints = endpoints.into_iter().map(|(_, url)| url);
     // If there are no problems, KMS and STS have an endpoint, and the spec is known.
     let (Some(url), Some(sts), Some((_, length))) = (endpoints.next(), endpoints.next(), known) else {
-        return Err(vec![key_data("the settings are incomplete")]);
+        return Err(vec![key_settings_incomplete()]);
     };
     let place = format!("the key {key:?} of AWS KMS in {region}");
     let provider = Provider::new(login, http.clone(), sts);
@@ -138,31 +137,48 @@ pub(crate) fn connect(settings: &BackendSettings, environment: Environment<'_>) 
     Ok(Blocking::client(Kms { service, retry, url, region, key, spec, length: *length }))
 }
 
+/// Why the settings are not valid.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+enum KmsProblem {
+    #[error("key_spec is {0:?}, but must be AES_256 or AES_128")]
+    Spec(String),
+    #[error("there is no region: set the argument region, or the variable AWS_REGION or AWS_DEFAULT_REGION")]
+    NoRegion,
+    #[error("assume_role has no role_arn")]
+    NoRoleArn,
+    #[error("web_identity_token and web_identity_token_file exclude each other")]
+    TwoTokens,
+    #[error("the duration {0:?} of a role must be between 15m and 12h")]
+    Duration(String),
+    #[error("{0:?} in policy_arns is not the ARN of a policy of IAM")]
+    PolicyArn(String),
+}
+
 /// The problems of the roles to be assumed.
-fn invalid_roles(role: Option<&Map<String, Json>>, web_identity: Option<&Map<String, Json>>) -> Vec<String> {
+fn invalid_roles(role: Option<&Map<String, Json>>, web_identity: Option<&Map<String, Json>>) -> Vec<KmsProblem> {
     let mut problems = Vec::new();
     let text = |role: &Map<String, Json>, name: &str| {
         role.get(name).and_then(Json::as_str).filter(|text| !text.is_empty()).map(str::to_owned)
     };
     if role.is_some_and(|role| text(role, "role_arn").is_none()) {
-        problems.push("assume_role has no role_arn".to_owned());
+        problems.push(KmsProblem::NoRoleArn);
     }
     let both = |role: &Map<String, Json>| {
         text(role, "web_identity_token").is_some() && text(role, "web_identity_token_file").is_some()
     };
     if web_identity.is_some_and(both) {
-        problems.push("web_identity_token and web_identity_token_file exclude each other".to_owned());
+        problems.push(KmsProblem::TwoTokens);
     }
     for role in role.into_iter().chain(web_identity) {
         if let Some(duration) = text(role, "duration")
             && !seconds(&duration).is_some_and(|seconds| (SESSION.0..=SESSION.1).contains(&seconds))
         {
-            problems.push(format!("the duration {duration:?} of a role must be between 15m and 12h"));
+            problems.push(KmsProblem::Duration(duration));
         }
         for arn in role.get("policy_arns").and_then(Json::as_array).into_iter().flatten().filter_map(Json::as_str) {
             let parts: Vec<&str> = arn.splitn(6, ':').collect();
             if !matches!(parts.as_slice(), ["arn", _, _, _, _, resource] if resource.starts_with("policy/")) {
-                problems.push(format!("{arn:?} in policy_arns is not the ARN of a policy of IAM"));
+                problems.push(KmsProblem::PolicyArn(arn.to_owned()));
             }
         }
     }
@@ -186,7 +202,7 @@ impl Authorize for KmsSigner {
             call.headers.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
         let region = Regions::One(&self.region);
         let signed = signing::headers(&found.keys, region, "kms", &call.method, &call.url, &headers, &call.body);
-        signed.map_err(|error| refusals::unreachable(self.place.clone(), call.doing, error))
+        signed.map_err(|error| refusals::unreachable(self.place.clone(), call.doing, error.to_string()))
     }
 
     async fn rejected(&self) -> bool {

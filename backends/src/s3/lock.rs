@@ -6,6 +6,7 @@ use weft_state::remote::{BackendError, LockAnswer, LockInfo, ObjectVersion, Writ
 use super::requests::Client;
 use super::{LOCK, refusals};
 use crate::bucket::{Bucket as _, ObjectKind, When};
+use crate::problems::{locked_by, locked_without_holder};
 
 const TAKING: &str = "taking the lock";
 const RELEASING: &str = "releasing the lock";
@@ -22,8 +23,8 @@ async fn stored(
 
 fn held(holder: LockInfo) -> LockAnswer {
     let message = match holder.who.as_str() {
-        "" => "the state is locked, but the lock does not name its holder".to_owned(),
-        who => format!("the state is locked by {who}"),
+        "" => locked_without_holder(),
+        who => locked_by(who),
     };
     LockAnswer::Held { holder, message }
 }
@@ -51,7 +52,7 @@ pub(super) async fn take(client: &Client, key: &str, info: &LockInfo) -> Result<
                 let why = match &failed {
                     Ok(holder) => {
                         let who = holder.as_ref().map(|holder| holder.who.as_str()).unwrap_or_default();
-                        format!("the lock in the DynamoDB table is held by {who:?}")
+                        refusals::table_locked(who)
                     }
                     Err(error) => error.to_string(),
                 };

@@ -114,8 +114,14 @@ pub(super) fn ignores_condition(place: String, header: &str) -> BackendError {
 }
 
 /// No credentials were found.
-pub(super) fn no_credentials(place: String, tried: &[String]) -> BackendError {
+pub(super) fn no_credentials<T: ToString>(place: String, tried: &[T]) -> BackendError {
+    let tried: Vec<String> = tried.iter().map(ToString::to_string).collect();
     BackendError::Credentials { place, error: tried.join("; ") }
+}
+
+/// The reason for giving back the lock in the bucket: another process has the lock in the table.
+pub(super) fn table_locked(who: &str) -> String {
+    format!("the lock in the DynamoDB table is held by {who:?}")
 }
 
 fn arn(role: &Map<String, Json>) -> &str {

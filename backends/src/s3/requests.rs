@@ -156,7 +156,7 @@ impl Client {
             _ => Regions::One(&self.settings.region),
         };
         let signed = signing::headers(&credentials.keys, regions, service, method, url, headers, body);
-        let signed = signed.map_err(|error| AttemptResult::Final(Err(failed(error))))?;
+        let signed = signed.map_err(|error| AttemptResult::Final(Err(failed(error.to_string()))))?;
         let mut sent = self.http.request(method.clone(), url.clone()).body(body.clone());
         for (name, value) in headers.iter().chain(&signed) {
             sent = sent.header(name, value);

@@ -4,8 +4,8 @@ use std::time::SystemTime;
 
 use aws_credential_types::Credentials;
 use aws_sigv4::http_request::{
-    PayloadChecksumKind, PercentEncodingMode, SignableBody, SignableRequest, SigningSettings, UriPathNormalizationMode,
-    sign,
+    PayloadChecksumKind, PercentEncodingMode, SignableBody, SignableRequest, SigningError, SigningSettings,
+    UriPathNormalizationMode, sign,
 };
 use aws_sigv4::sign::{v4, v4a};
 use reqwest::Method;
@@ -23,10 +23,24 @@ pub(super) enum Regions<'a> {
 /// The region set in a signature that is valid in every region.
 const ALL: &str = "*";
 
+/// Why a request cannot be signed.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum SignatureProblem {
+    /// The parameters of Version 4 are incomplete.
+    #[error("{0}")]
+    Parameters(#[from] v4::signing_params::BuildError),
+    /// The parameters of Version 4A are incomplete.
+    #[error("{0}")]
+    AllRegions(#[from] v4a::signing_params::BuildError),
+    /// A header or the URL cannot be signed.
+    #[error("{0}")]
+    Request(#[from] SigningError),
+}
+
 /// The headers that sign a request.
 ///
 /// # Errors
-/// Returns a message if a header or the URL cannot be signed.
+/// Returns an error if a header or the URL cannot be signed.
 pub(super) fn headers(
     credentials: &Credentials,
     regions: Regions<'_>,
@@ -35,7 +49,7 @@ pub(super) fn headers(
     url: &Url,
     own: &[(String, String)],
     body: &[u8],
-) -> Result<Vec<(String, String)>, String> {
+) -> Result<Vec<(String, String)>, SignatureProblem> {
     let mut settings = SigningSettings::default();
     if service == "s3" {
         // S3 differs from other services: paths are encoded only once, and are not normalized.
@@ -48,17 +62,16 @@ pub(super) fn headers(
         Regions::One(region) => {
             let parameters = v4::SigningParams::builder().identity(&identity).region(region).name(service);
             let parameters = parameters.time(SystemTime::now()).settings(settings).build();
-            parameters.map_err(|error| error.to_string())?.into()
+            parameters?.into()
         }
         Regions::All => {
             let parameters = v4a::SigningParams::builder().identity(&identity).region_set(ALL).name(service);
             let parameters = parameters.time(SystemTime::now()).settings(settings).build();
-            parameters.map_err(|error| error.to_string())?.into()
+            parameters?.into()
         }
     };
     let listed = own.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-    let request = SignableRequest::new(method.as_str(), url.as_str(), listed, SignableBody::Bytes(body))
-        .map_err(|error| error.to_string())?;
-    let (instructions, _) = sign(request, &parameters).map_err(|error| error.to_string())?.into_parts();
+    let request = SignableRequest::new(method.as_str(), url.as_str(), listed, SignableBody::Bytes(body))?;
+    let (instructions, _) = sign(request, &parameters)?.into_parts();
     Ok(instructions.headers().map(|(name, value)| (name.to_owned(), value.to_owned())).collect())
 }

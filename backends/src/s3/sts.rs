@@ -130,7 +130,7 @@ impl Sts {
                         &headers,
                         body.as_bytes(),
                     )
-                    .map_err(failed)?
+                    .map_err(|error| failed(error.to_string()))?
                 }
                 None => Vec::new(),
             };

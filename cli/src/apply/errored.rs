@@ -9,12 +9,12 @@ use std::{fs, io};
 use tokio::time::timeout;
 use weft_coordinator::RunOutcome;
 use weft_graph_format::diagnostic::Diagnostic;
-use weft_sealing::{Sealing, TargetName};
+use weft_sealing::{SealError, Sealing, TargetName};
 use weft_state::tfstate::StateFile;
 use weft_state::{RunStore, StoreError, StoreStep};
 
 use super::problems::not_saved;
-use super::unsaved::{ERRORED, Unsaved};
+use super::unsaved::{ERRORED, Unsaved, Unwritten};
 use crate::context::Context;
 
 /// The name that an existing `errored.tfstate` with other content gets.
@@ -35,28 +35,28 @@ pub async fn keep(context: &Context, store: &dyn RunStore, outcome: &RunOutcome)
     let unwritten = match timeout(NEWEST_WAIT, store.newest(&outcome.unrecorded)).await {
         Ok(Ok(None)) => return None,
         Ok(Ok(Some(file))) => write(context, store, &file).err(),
-        Ok(Err(error)) => Some(error.to_string()),
-        Err(_) => Some("the store does not answer".to_owned()),
+        Ok(Err(error)) => Some(Unwritten::Store(error)),
+        Err(_) => Some(Unwritten::Silent),
     };
     let run = outcome.run.to_string();
     let (journal, unrecorded) = (store.journal_place(&outcome.run), instances(&outcome.unrecorded));
     Some(not_saved(&Unsaved { run: &run, error, journal, unrecorded, unwritten }))
 }
 
-fn write(context: &Context, store: &dyn RunStore, file: &StateFile) -> Result<(), String> {
+fn write(context: &Context, store: &dyn RunStore, file: &StateFile) -> Result<(), Unwritten> {
     let sealing = match context.sealed_by.get() {
         Some(sealing) => sealing.clone(),
-        None if store.is_sealed() => return Err("its encryption settings are unknown".to_owned()),
+        None if store.is_sealed() => return Err(Unwritten::NoSettings),
         None => Default::default(),
     };
     let bytes = sealed(&sealing, file)?;
-    put(Path::new(ERRORED), Path::new(EARLIER), &bytes).map_err(|error| error.to_string())
+    Ok(put(Path::new(ERRORED), Path::new(EARLIER), &bytes)?)
 }
 
-fn sealed(sealing: &Sealing, file: &StateFile) -> Result<Vec<u8>, String> {
+fn sealed(sealing: &Sealing, file: &StateFile) -> Result<Vec<u8>, SealError> {
     let plain = file.to_bytes();
     match sealing.seals(&TargetName::State) {
-        true => sealing.seal_state(&plain).map_err(|error| error.to_string()),
+        true => sealing.seal_state(&plain),
         false => Ok(plain),
     }
 }

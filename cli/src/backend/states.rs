@@ -6,7 +6,7 @@ use weft_evaluator::config::constraint_of;
 use weft_expressions::convert::convert;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::value::Value;
-use weft_providers::StateBackends;
+use weft_providers::{SettingsMismatch, StateBackends, StateReadError};
 
 use super::CLOUD;
 use super::hosts::CliHosts;
@@ -18,23 +18,29 @@ use crate::context::environment;
 pub struct AllBackends;
 
 /// Converts an object, or null, to settings of a backend.
-fn settings_of(backend: &str, settings: &Value) -> Result<BackendSettings, String> {
+fn settings_of(backend: &str, settings: &Value) -> Result<BackendSettings, SettingsMismatch> {
     let schema = catalog::schema(backend).unwrap_or_default();
     let mut found = BackendSettings::new();
     if settings.is_null() {
         return Ok(found);
     }
-    let fields = settings.as_fields().ok_or("an object is needed")?;
+    let fields = settings.as_fields().ok_or(SettingsMismatch::NotAnObject)?;
     for (name, value) in fields.iter() {
         let attribute = schema.attributes.get(name).map(|attribute| attribute.ty.clone());
         let Some(ty) = attribute.or_else(|| schema.blocks.get(name).map(constraint_of)) else {
-            return Err(format!("it has no argument {:?}", name.as_str()));
+            return Err(SettingsMismatch::UnknownArgument(name.to_string()));
         };
-        let value = convert(value, &ty).map_err(|problem| format!("{name}: {}", problem.with_path()))?;
+        let value = convert(value, &ty)
+            .map_err(|problem| SettingsMismatch::Type { name: name.to_string(), reason: problem.with_path() })?;
         found.insert(name.to_string(), json_of(&value));
     }
     Ok(found)
 }
+
+/// The settings of a backend are not valid, as these diagnostics say.
+#[derive(Debug, thiserror::Error)]
+#[error("{}", in_words(.0))]
+struct Unconnected(Vec<Diagnostic>);
 
 fn in_words(problems: &[Diagnostic]) -> String {
     let words = problems.iter().map(|problem| match problem.detail.is_empty() {
@@ -50,16 +56,16 @@ impl StateBackends for AllBackends {
         backend != CLOUD && catalog::schema(backend).is_some()
     }
 
-    fn check(&self, backend: &str, settings: &Value) -> Result<(), String> {
+    fn check(&self, backend: &str, settings: &Value) -> Result<(), SettingsMismatch> {
         settings_of(backend, settings).map(|_| ())
     }
 
-    async fn read(&self, backend: &str, settings: &Value, workspace: &str) -> Result<Option<Vec<u8>>, String> {
+    async fn read(&self, backend: &str, settings: &Value, workspace: &str) -> Result<Option<Vec<u8>>, StateReadError> {
         let settings = settings_of(backend, settings)?;
         let connected = catalog::connect_at(backend, &settings, &environment, &CliHosts::shared());
-        let connected = connected.map_err(|problems| in_words(&problems))?;
-        let state = connected.backend.state(workspace).map_err(|error| error.to_string())?;
-        let found = state.read().await.map_err(|error| error.to_string())?;
+        let connected = connected.map_err(Unconnected)?;
+        let state = connected.backend.state(workspace)?;
+        let found = state.read().await?;
         Ok(found.map(|found| found.content.to_vec()).filter(|content| !content.is_empty()))
     }
 }

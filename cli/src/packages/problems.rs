@@ -1,7 +1,7 @@
 //! The diagnostics of provider packages, as constructors.
 
 use std::fmt::Display;
-use std::path::Path;
+use std::path::PathBuf;
 
 use weft_graph_format::diagnostic::Diagnostic;
 
@@ -104,9 +104,15 @@ pub fn version_missing(name: &str, version: &dyn Display, problem: &dyn Display)
     )
 }
 
-/// The directory of a development override does not contain the program of the provider.
-pub fn no_program(directory: &Path) -> String {
-    format!("{} does not contain the program of the provider", directory.display())
+/// Why the directory of a development override cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum OverrideProblem {
+    /// The directory does not contain the program of the provider.
+    #[error("{} does not contain the program of the provider", .0.display())]
+    NoProgram(PathBuf),
+    /// The directory cannot be read.
+    #[error("{0}")]
+    Unreadable(#[from] std::io::Error),
 }
 
 /// A package that a plan names is missing.

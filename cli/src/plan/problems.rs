@@ -111,6 +111,6 @@ pub fn placement_too_large(file: &str, most: u64) -> Diagnostic {
 }
 
 /// The file does not contain valid placement rules.
-pub fn invalid_placement(file: &str, wrong: &str) -> Diagnostic {
+pub fn invalid_placement(file: &str, wrong: &dyn Display) -> Diagnostic {
     Diagnostic::error("Invalid placement rules", format!("{file} is invalid: {wrong}"))
 }

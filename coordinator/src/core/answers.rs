@@ -3,6 +3,7 @@
 use weft_state::{OpStatus, Opaque, StoreAnswer};
 
 use super::operation::{Doubt, State};
+use super::problems::{Cause, refused_by_store};
 use super::results::LateResult;
 use super::{Coordinator, Handled, Position, WorkerIndex};
 use crate::event::FinishReason;
@@ -113,8 +114,8 @@ impl Coordinator {
     /// Reports that the store refused a step.
     pub(super) fn tell_refusal(&mut self, position: Position, answer: &StoreAnswer) {
         let problem = refusal(answer).about(self.outline.at(position).address.clone());
-        let reason = "the store refused to record the operation".to_owned();
-        self.tell(position, OperationEventKind::InDoubt { reason, candidate: None }, encode_diagnostics(&[problem]));
+        let doubt = OperationEventKind::InDoubt { reason: refused_by_store(), candidate: None };
+        self.tell(position, doubt, encode_diagnostics(&[problem]));
     }
 
     fn doubt_stored(&mut self, position: Position, answer: StoreAnswer, doubted: Doubted) -> Handled {
@@ -135,11 +136,7 @@ impl Coordinator {
         self.happen(position, Happening::Doubt)?;
         self.let_go(position);
         match doubted {
-            Doubted::Resolving => self.enter(
-                position,
-                State::InDoubt(Doubt::ResolveInStore),
-                "its resolution was sent together with the doubt",
-            ),
+            Doubted::Resolving => self.enter(position, State::InDoubt(Doubt::ResolveInStore), Cause::ResolvedAtOnce),
             Doubted::Seek(reason) => {
                 if self.operations.last(position).reported {
                     self.acknowledge(position);

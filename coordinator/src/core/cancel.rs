@@ -2,8 +2,7 @@
 //! doubts.
 
 use super::operation::{Intended, State};
-use super::{Coordinator, Handled};
-use crate::process::in_words;
+use super::{Coordinator, Handled, problems};
 use weft_protocol::Order;
 
 impl Coordinator {
@@ -40,11 +39,7 @@ impl Coordinator {
         for worker in self.roster.everyone() {
             for position in self.roster.tasks(worker) {
                 if self.operations.state(position) == State::Intended(Intended::AtWorker) {
-                    let holder = in_words(self.roster.id(worker));
-                    self.doubt(
-                        position,
-                        format!("the run was stopped while {holder} was still carrying out the call"),
-                    )?;
+                    self.doubt(position, problems::stopped_during_call(self.roster.id(worker)))?;
                 }
             }
         }

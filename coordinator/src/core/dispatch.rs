@@ -6,7 +6,7 @@ use tracing::warn;
 
 use super::backlog::Work;
 use super::operation::{Leased, State};
-use super::{Coordinator, Handled, Position, ShardIndex, WorkerIndex};
+use super::{Coordinator, Handled, Position, ShardIndex, WorkerIndex, problems};
 use crate::operation_event::OperationEventKind;
 use crate::outline::OutlineShard;
 use crate::process::in_words;
@@ -133,7 +133,7 @@ impl Coordinator {
         }
         let reason = first_error(&decode_diagnostics(&refusal));
         for position in settles {
-            self.unsettled(position, format!("no worker can look for evidence: {reason}"))?;
+            self.unsettled(position, problems::cannot_settle(&reason))?;
         }
         Ok(())
     }

@@ -6,6 +6,7 @@ use weft_state::{Digest, DoubtKey, Intent, OpIndex, StoreAnswer, StoreStep};
 
 use super::answers::StepInStore;
 use super::operation::{Intended, Leased, State};
+use super::problems::{self, Cause};
 use super::{Coordinator, Handled, Position, WorkerIndex};
 use crate::event::FinishReason;
 use crate::outline::OperationKind;
@@ -25,7 +26,7 @@ impl Coordinator {
                     self.order(worker, Order::Granted(task));
                     return Ok(());
                 }
-                self.enter(position, State::Leased(Leased::IntentInStore), "its worker asks for an intent")?;
+                self.enter(position, State::Leased(Leased::IntentInStore), Cause::IntentWanted)?;
                 self.roster.leave_slot(worker, position);
                 self.ahead.ask(position, self.clock.now());
                 self.refresh(worker);
@@ -86,7 +87,7 @@ impl Coordinator {
                 if let Some(holder) = holder {
                     self.order(holder, Order::IntentRefused(task));
                 }
-                self.never_called(position, "the call was no longer allowed when the intent was durable")
+                self.never_called(position, problems::intent_too_late())
             }
             refused @ (StoreAnswer::Stale(_) | StoreAnswer::NotClaimed(_) | StoreAnswer::Doubtful(_)) => {
                 self.results.take_late(position);
@@ -94,7 +95,7 @@ impl Coordinator {
                     self.order(holder, Order::IntentRefused(task));
                 }
                 let problem = refusal(&refused).about(self.outline.at(position).address.clone());
-                self.enter(position, State::Leased(Leased::AtWorker), "the store refused its intent")?;
+                self.enter(position, State::Leased(Leased::AtWorker), Cause::IntentRefused)?;
                 self.fail_unintended(position, encode_diagnostics(&[problem]))
             }
             refused => {
@@ -135,7 +136,7 @@ impl Coordinator {
             if let Some(holder) = self.operations.holder(position) {
                 self.order(holder, Order::IntentRefused(task));
             }
-            self.never_called(position, "the run was ended before its call was allowed")?;
+            self.never_called(position, problems::ended_before_call())?;
         }
         Ok(())
     }

@@ -7,7 +7,7 @@ use weft_protocol::Order;
 use weft_state::{Digest, FailureKind, OpRecord, RunView};
 
 use super::operation::State;
-use super::{Coordinator, ExportIndex, Handled, Position, WorkerIndex};
+use super::{Coordinator, ExportIndex, Handled, Position, WorkerIndex, problems};
 use crate::result::JournalledResult;
 use crate::status::Status;
 use crate::table::TableIndex;
@@ -51,9 +51,7 @@ impl Coordinator {
                 }
                 Status::Intended => match holder {
                     Some(holder) => self.hold_task(holder, position),
-                    None => {
-                        self.doubt(position, "the store has no record of the worker that made the attempt".to_owned())?
-                    }
+                    None => self.doubt(position, problems::unrecorded_worker())?,
                 },
                 Status::Failed | Status::Skipped if stays_failed(&record) => stay_failed.push(position),
                 Status::Failed | Status::Skipped if !self.options.only_resolve => self.reopen(position)?,

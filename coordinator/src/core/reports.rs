@@ -9,11 +9,12 @@ use weft_state::{Attempt, CommitRecord, Failure, FailureKind, OpIndex, Opaque, S
 use super::answers::{CommittedResult, StepInStore};
 use super::operation::{Doubt, Intended, Leased, State};
 use super::operations::Maker;
+use super::problems;
 use super::results::LateResult;
 use super::{Coordinator, Handled, Position, ShardIndex, WorkerIndex};
 use crate::operation_event::OperationEventKind;
 use crate::outline::{OperationKind, OutlineOperation};
-use crate::problems;
+use crate::problems::{no_answer, result_not_recorded};
 use crate::process::in_words;
 use crate::result::JournalledResult;
 use crate::status::Status;
@@ -116,13 +117,13 @@ impl Coordinator {
             }
             // Without an intent, nothing can have changed. So this result is a bug in Weft.
             TaskResult::InDoubt { reason, diagnostics, .. } => {
-                let problem = problems::no_answer(reason);
+                let problem = no_answer(reason);
                 let told = if diagnostics.0.is_empty() { encode_diagnostics(&[problem]) } else { diagnostics };
                 self.fail_unintended(position, told)
             }
             TaskResult::NotCalled { reason } if intended => {
                 self.acknowledge(position);
-                self.never_called(position, &reason)
+                self.never_called(position, reason)
             }
             TaskResult::NotCalled { .. } => {
                 self.acknowledge(position);
@@ -141,7 +142,7 @@ impl Coordinator {
 
     fn take_done(&mut self, position: Position, done: TaskDone, intended: bool) -> Handled {
         if intended && lacks_object(self.outline.at(position), &done.writes) {
-            return self.doubt(position, NO_OBJECT.to_owned());
+            return self.doubt(position, problems::no_object());
         }
         let TaskDone { writes, local, exports, diagnostics, shown } = done;
         let by = self.operations.last(position).maker();
@@ -159,9 +160,9 @@ impl Coordinator {
                 self.outbox.store(StepInStore::Commit(position, Box::new(kept)), StoreStep::Commit(commit));
                 Ok(())
             }
-            Err(error) if intended => self.doubt(position, format!("the result cannot be recorded: {error}")),
+            Err(error) if intended => self.doubt(position, problems::result_unrecordable(&error)),
             Err(error) => {
-                let problem = problems::result_not_recorded(&self.outline.at(position).address, error);
+                let problem = result_not_recorded(&self.outline.at(position).address, error);
                 self.fail_unintended(position, encode_diagnostics(&[problem]))
             }
         }
@@ -211,8 +212,7 @@ impl Coordinator {
         let writes = match self.records.write(writes) {
             Ok(writes) => writes,
             Err(error) if intended => {
-                return self
-                    .doubt(position, format!("the failed call left an object that cannot be recorded: {error}"));
+                return self.doubt(position, problems::left_object_unrecordable(&error));
             }
             Err(_) => Writes::default(),
         };
@@ -287,9 +287,6 @@ impl Coordinator {
         self.order(worker, Order::Acknowledged(task));
     }
 }
-
-/// The reason of a doubt: a finished create without an object.
-pub(super) const NO_OBJECT: &str = "the create was reported as done, but without an object";
 
 /// Whether a finished create names no object. An object may exist that no state contains.
 pub(super) fn lacks_object(operation: &OutlineOperation, writes: &TaskWrites) -> bool {

@@ -7,36 +7,33 @@ use weft_state::{DoubtOutcome, Evidence, FailureKind, OpIndex, Opaque, Resolutio
 
 use super::answers::{CommittedResult, Doubted, ResolveOutcome, StepInStore};
 use super::operation::{Doubt, Intended, State};
-use super::reports::{NO_OBJECT, failure_kind, lacks_object};
+use super::problems::{self, Cause};
+use super::reports::{failure_kind, lacks_object};
 use super::{Coordinator, Handled, Position, WorkerIndex};
 use crate::event::{Decision, UserResolution};
 use crate::operation_event::OperationEventKind;
-use crate::process::in_words;
 use crate::result::JournalledResult;
 use weft_protocol::diagnostics::{decode_diagnostics, first_error};
 use weft_protocol::{Candidate, Order, SettleOrder, SettleVerdict, Task, TaskDone, TaskResult};
-
-/// The reason of a doubt from an earlier term.
-const GONE: &str = "its worker has ended or lost its connection";
 
 impl Coordinator {
     /// Turns an open intent into a doubt, and looks for evidence.
     pub(super) fn doubt(&mut self, position: Position, reason: String) -> Handled {
         if mutant!(DoubtDropped) {
-            return self.never_called(position, &reason);
+            return self.never_called(position, reason);
         }
         self.push_doubt(position, reason.clone(), Doubted::Seek(reason))
     }
 
     /// Resolves an open intent whose call is known not to have been made.
-    pub(super) fn never_called(&mut self, position: Position, reason: &str) -> Handled {
-        self.push_doubt(position, reason.to_owned(), Doubted::Resolving)?;
+    pub(super) fn never_called(&mut self, position: Position, reason: String) -> Handled {
+        self.push_doubt(position, reason, Doubted::Resolving)?;
         self.push_resolve(position, Evidence::Worker, DoubtOutcome::Pending, ResolveOutcome::Pending);
         Ok(())
     }
 
     fn push_doubt(&mut self, position: Position, reason: String, doubted: Doubted) -> Handled {
-        self.enter(position, State::Intended(Intended::DoubtInStore), "its outcome is unknown")?;
+        self.enter(position, State::Intended(Intended::DoubtInStore), Cause::OutcomeUnknown)?;
         // A drain in the meantime must not report the same doubt again.
         self.ahead.stop_waiting(position);
         let Task { operation, attempt } = self.task(position);
@@ -53,7 +50,7 @@ impl Coordinator {
         resolved: ResolveOutcome,
     ) -> Handled {
         self.leave_doubt(position)?;
-        self.enter(position, State::InDoubt(Doubt::ResolveInStore), "its outcome is known")?;
+        self.enter(position, State::InDoubt(Doubt::ResolveInStore), Cause::OutcomeKnown)?;
         self.push_resolve(position, evidence, outcome, resolved);
         Ok(())
     }
@@ -100,11 +97,11 @@ impl Coordinator {
         // In one process every worker is new, so no worker of an earlier term can reconnect.
         let can_report = !self.options.fixed_workers && self.doubts.decision(position).is_none();
         let Some(holder) = holder.filter(|_| can_report) else {
-            return self.seek_evidence(position, GONE.to_owned());
+            return self.seek_evidence(position, problems::holder_gone());
         };
-        self.enter(position, State::InDoubt(Doubt::AwaitsHolder), "its worker may still report the outcome")?;
+        self.enter(position, State::InDoubt(Doubt::AwaitsHolder), Cause::HolderMayReport)?;
         self.roster.add_doubt(holder, position);
-        let reason = format!("{} is asked about the outcome", in_words(self.roster.id(holder)));
+        let reason = problems::holder_asked(self.roster.id(holder));
         self.tell(position, OperationEventKind::Settling { reason }, Opaque::default());
         Ok(())
     }
@@ -115,12 +112,12 @@ impl Coordinator {
             return Ok(());
         }
         self.leave_doubt(position)?;
-        self.seek_evidence(position, GONE.to_owned())
+        self.seek_evidence(position, problems::holder_gone())
     }
 
     fn queue_settle(&mut self, position: Position) -> Handled {
         let shard = self.outline.at(position).shard;
-        self.enter(position, State::InDoubt(Doubt::Queued), "a worker can look for evidence")?;
+        self.enter(position, State::InDoubt(Doubt::Queued), Cause::CanSettle)?;
         self.backlog.queue_settle(shard, position);
         self.shard_has_work(shard);
         Ok(())
@@ -136,7 +133,7 @@ impl Coordinator {
     }
 
     pub(super) fn start_settling(&mut self, position: Position, worker: WorkerIndex) -> Handled {
-        self.enter(position, State::InDoubt(Doubt::AtSettler(worker)), "a worker looks for evidence")?;
+        self.enter(position, State::InDoubt(Doubt::AtSettler(worker)), Cause::Settles)?;
         let adopt = match self.doubts.decision(position) {
             Some(Decision::Adopt(id)) => Some(id.clone()),
             _ => None,
@@ -157,7 +154,7 @@ impl Coordinator {
     /// Ends the search for evidence.
     fn stop_settling(&mut self, position: Position) -> Handled {
         let State::InDoubt(Doubt::AtSettler(worker)) = self.operations.state(position) else { return Ok(()) };
-        self.enter(position, State::InDoubt(Doubt::Open), "the search for evidence ended")?;
+        self.enter(position, State::InDoubt(Doubt::Open), Cause::SearchEnded)?;
         self.roster.end_settling(worker, position);
         let shard = self.outline.at(position).shard;
         if self.backlog.has_settles(shard) {
@@ -171,11 +168,11 @@ impl Coordinator {
         match self.operations.state(position) {
             State::InDoubt(Doubt::Queued) => {
                 self.backlog.unqueue_settle(self.outline.at(position).shard, position);
-                self.enter(position, State::InDoubt(Doubt::Open), "no worker needs to look for evidence")?;
+                self.enter(position, State::InDoubt(Doubt::Open), Cause::SearchNotNeeded)?;
             }
             State::InDoubt(Doubt::AtSettler(_)) => self.stop_settling(position)?,
             State::InDoubt(Doubt::Unsettled | Doubt::AwaitsHolder) => {
-                self.enter(position, State::InDoubt(Doubt::Open), "a new report about the outcome has arrived")?;
+                self.enter(position, State::InDoubt(Doubt::Open), Cause::NewReport)?;
             }
             _ => {}
         }
@@ -199,7 +196,7 @@ impl Coordinator {
         self.leave_doubt(position)?;
         self.holder_doubts(position);
         self.doubts.end_decision(position);
-        self.enter(position, State::InDoubt(Doubt::Unsettled), "there is no evidence")?;
+        self.enter(position, State::InDoubt(Doubt::Unsettled), Cause::NoEvidence)?;
         self.tell(position, OperationEventKind::InDoubt { reason: reason.clone(), candidate }, Opaque::default());
         self.doubts.keep_reason(position, reason);
         if self.options.only_resolve { Ok(()) } else { self.spoil(position) }
@@ -250,7 +247,7 @@ impl Coordinator {
         match verdict {
             SettleVerdict::Applied(done) => self.resolve_done(position, *done, evidence, Some(worker)),
             SettleVerdict::NotApplied { .. } if matches!(evidence, Evidence::User(_)) => {
-                self.unsettled(position, "no object with the given id was found".to_owned())
+                self.unsettled(position, problems::no_object_with_id())
             }
             SettleVerdict::NotApplied { holder_dead }
                 if holder_dead || self.is_attempt_dead(position) || mutant!(RetryOfBegunCall) =>
@@ -258,11 +255,7 @@ impl Coordinator {
                 self.resolve(position, evidence, DoubtOutcome::Pending, ResolveOutcome::Pending)
             }
             SettleVerdict::NotApplied { .. } => {
-                let holder = in_words(&self.holder_name(position));
-                let reason = format!(
-                    "the object was not found as planned, but {holder} made the call and may still be running, so the \
-                     call may still take effect"
-                );
+                let reason = problems::call_may_take_effect(&self.holder_name(position));
                 self.unsettled(position, reason)
             }
             SettleVerdict::Unknown(reason) if reason.is_empty() => {
@@ -300,7 +293,7 @@ impl Coordinator {
                         let resolved = ResolveOutcome::Failed { diagnostics, keeps: kind == FailureKind::ObjectKept };
                         self.resolve(position, Evidence::Worker, DoubtOutcome::Failed(failure), resolved)
                     }
-                    Err(error) => self.unsettled(position, format!("the reported object cannot be recorded: {error}")),
+                    Err(error) => self.unsettled(position, problems::reported_object_unrecordable(&error)),
                 }
             }
             TaskResult::NotCalled { .. } => {
@@ -330,13 +323,13 @@ impl Coordinator {
         by: Option<WorkerIndex>,
     ) -> Handled {
         if lacks_object(self.outline.at(position), &done.writes) {
-            return self.unsettled(position, NO_OBJECT.to_owned());
+            return self.unsettled(position, problems::no_object());
         }
         let TaskDone { writes, local, exports, diagnostics, shown } = done;
         let operation = self.outline.at(position);
         let by_name = evidence == Evidence::Probe && !operation.probe_by_identity;
         if by_name && let Some(owner) = self.records.other_owner(&writes) {
-            return self.unsettled(position, format!("the object that was found belongs to {owner}"));
+            return self.unsettled(position, problems::found_object_owned(&owner));
         }
         match self.records.write(writes) {
             Ok(writes) => {
@@ -345,7 +338,7 @@ impl Coordinator {
                 let commit = self.commit_record(position, writes, &kept, true);
                 self.resolve(position, evidence, DoubtOutcome::Done(commit), ResolveOutcome::Done(Box::new(kept)))
             }
-            Err(error) => self.unsettled(position, format!("the object that was found cannot be recorded: {error}")),
+            Err(error) => self.unsettled(position, problems::found_object_unrecordable(&error)),
         }
     }
 

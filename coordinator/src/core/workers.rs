@@ -7,6 +7,7 @@ use weft_state::{Opaque, WorkerId};
 
 use super::operation::{Doubt, Intended, Leased, State};
 use super::operations::Maker;
+use super::problems::{self, Cause};
 use super::roster::Abilities;
 use super::{Coordinator, Handled, Position, WorkerIndex};
 use crate::event::Hello;
@@ -115,10 +116,10 @@ impl Coordinator {
                 (State::Leased(Leased::AtWorker), None) => self.unlease(position)?,
                 // The worker never received the grant, and will not act on a later grant.
                 (State::Intended(Intended::AtWorker), None) => {
-                    self.never_called(position, "the worker never received the permission for the call")?;
+                    self.never_called(position, problems::permission_lost())?;
                 }
                 (State::Intended(Intended::AtWorker), Some(HeldPhase::Preparing)) => {
-                    self.never_called(position, "the worker had not asked for the permission for the call")?;
+                    self.never_called(position, problems::permission_not_wanted())?;
                 }
                 _ => {}
             }
@@ -260,8 +261,7 @@ impl Coordinator {
             let is_called = self.operations.state(position) == State::Intended(Intended::AtWorker);
             // In any other state, the answer of the store decides.
             if is_called && !self.is_handed_over(position, index) {
-                let reason = format!("{} has ended or lost its connection", in_words(self.roster.id(index)));
-                self.doubt(position, reason)?;
+                self.doubt(position, problems::worker_gone(self.roster.id(index)))?;
             }
         }
         for position in self.roster.doubts(index) {
@@ -280,7 +280,7 @@ impl Coordinator {
             match self.operations.state(position) {
                 State::Leased(Leased::AtWorker) => self.unlease(position)?,
                 State::Intended(Intended::AtWorker) if self.ahead.waits(position) => {
-                    self.never_called(position, "its worker ended or lost its connection before the call was allowed")?;
+                    self.never_called(position, problems::worker_lost_before_call())?;
                 }
                 _ => {}
             }
@@ -310,7 +310,7 @@ impl Coordinator {
             State::Intended(_) => State::Intended(Intended::ResultInStore),
             _ => State::Leased(Leased::ResultInStore),
         };
-        self.enter(position, state, "its result has arrived")?;
+        self.enter(position, state, Cause::ResultArrived)?;
         self.let_go(position);
         Ok(())
     }

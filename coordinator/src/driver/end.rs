@@ -11,6 +11,7 @@ use weft_state::{OpIndex, RunId, RunStore, StoreError, StoreStep};
 use super::release::{Released, deadline, release};
 use super::{Driver, RunEvent, RunOutcome};
 use crate::event::{Finish, FinishReason};
+use crate::problems::unanswered;
 use crate::status::Status;
 use crate::timing::{END_DEADLINE, LEAVE_DEADLINE};
 
@@ -112,9 +113,4 @@ async fn salvaged(
         kept.extend(unrecorded.drain(..).filter_map(committed));
     }
     (Some(salvaged.error), kept)
-}
-
-/// The store has not answered a batch before the end of the term.
-fn unanswered(store: &dyn RunStore) -> StoreError {
-    StoreError::Unreachable { server: store.place(), error: "it did not answer before the run ended".to_owned() }
 }

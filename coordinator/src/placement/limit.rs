@@ -12,8 +12,9 @@ use weft_graph_format::value::Value;
 use weft_identity::pattern::Pattern;
 
 use super::labels_text;
+use super::problems::{EntryProblem, MissingLabelValue};
 use super::rule::{Known, Rule};
-use crate::problems;
+use crate::problems::{idle_placement_rule, label_not_known};
 use crate::retry::{MOST_ATTEMPTS, MOST_SECONDS, RETRY_ATTEMPTS, RETRY_SECONDS};
 use crate::rule_name::RuleName;
 
@@ -69,23 +70,20 @@ impl LimitRule {
     /// Checks the rules that deserialization does not check.
     ///
     /// # Errors
-    /// Returns the problem, as the rest of a sentence about the limit.
-    pub(super) fn check(&self) -> Result<(), String> {
+    /// Returns the first problem.
+    pub(super) fn check(&self) -> Result<(), EntryProblem> {
         if !(LOWEST_RATE..=HIGHEST_RATE).contains(&self.rate) {
-            return Err(format!(
-                "has the rate {}. A rate is a number of calls per second from {LOWEST_RATE} to {HIGHEST_RATE}",
-                self.rate
-            ));
+            return Err(EntryProblem::Rate { rate: self.rate, allowed: LOWEST_RATE..=HIGHEST_RATE });
         }
         if self.burst.is_some_and(|burst| !(1..=LARGEST_BURST).contains(&burst)) {
-            return Err(format!("needs a burst from 1 to {LARGEST_BURST}"));
+            return Err(EntryProblem::Burst { largest: LARGEST_BURST });
         }
         if !(1..=MOST_TOKENS_PER_CALL).contains(&self.tokens()) {
-            return Err(format!("needs tokens_per_call from 1 to {MOST_TOKENS_PER_CALL}"));
+            return Err(EntryProblem::TokensPerCall { most: MOST_TOKENS_PER_CALL });
         }
         // A call and the read before it take their tokens together.
         if self.burst() < 2 * self.tokens() && self.burst.is_some() {
-            return Err(format!("has the burst {}, which is less than the tokens of two calls", self.burst()));
+            return Err(EntryProblem::BurstBelowTwoCalls { burst: self.burst() });
         }
         self.rule().check_labels()
     }
@@ -114,8 +112,13 @@ impl LimitRule {
     /// The budget of a provider instance.
     ///
     /// # Errors
-    /// If the instance has no value for a placeholder in a label, returns the name of the placeholder.
-    fn budget(&self, instance: &ProviderInstance, shard: &Shard, known: &Known<'_>) -> Result<CallBudget, String> {
+    /// Returns the first placeholder in a label for which the instance has no value.
+    fn budget(
+        &self,
+        instance: &ProviderInstance,
+        shard: &Shard,
+        known: &Known<'_>,
+    ) -> Result<CallBudget, MissingLabelValue> {
         let labels = labels_text(&self.rule().labels(shard, known)?);
         let source = instance.source.for_display();
         Ok(CallBudget {
@@ -146,22 +149,21 @@ impl RetryEntry {
     /// Checks what deserialization does not check.
     ///
     /// # Errors
-    /// Returns the problem, as the rest of a sentence about this rule.
-    pub(super) fn check(&self) -> Result<(), String> {
+    /// Returns the first problem.
+    pub(super) fn check(&self) -> Result<(), EntryProblem> {
         if self.attempts.is_some_and(|attempts| attempts > MOST_ATTEMPTS) {
-            return Err(format!("has more than {MOST_ATTEMPTS} attempts"));
+            return Err(EntryProblem::Attempts { most: MOST_ATTEMPTS });
         }
         if self.seconds.is_some_and(|seconds| seconds > MOST_SECONDS) {
-            return Err(format!("has more than {MOST_SECONDS} seconds"));
+            return Err(EntryProblem::Seconds { most: MOST_SECONDS });
         }
         if self.patterns.len() > MOST_PATTERNS {
-            return Err(format!("has more than {MOST_PATTERNS} patterns"));
+            return Err(EntryProblem::Patterns { most: MOST_PATTERNS });
         }
-        let fits = |pattern: &String| (SHORTEST_PATTERN..=LONGEST_PATTERN).contains(&pattern.trim().len());
+        let allowed = SHORTEST_PATTERN..=LONGEST_PATTERN;
+        let fits = |pattern: &String| allowed.contains(&pattern.trim().len());
         match self.patterns.iter().find(|pattern| !fits(pattern)) {
-            Some(pattern) => Err(format!(
-                "has the pattern {pattern:?}. A pattern has from {SHORTEST_PATTERN} to {LONGEST_PATTERN} bytes"
-            )),
+            Some(pattern) => Err(EntryProblem::PatternLength { pattern: pattern.clone(), allowed }),
             None => Ok(()),
         }
     }
@@ -213,11 +215,11 @@ pub(super) fn resolve(
                             shard.budgets.push(number);
                         }
                     }
-                    Err(missing) => wrong.push(problems::label_not_known(
+                    Err(missing) => wrong.push(label_not_known(
                         file,
                         RuleName { table: "Limit", index },
                         &fragment.shard,
-                        &missing,
+                        &missing.placeholder,
                     )),
                 }
             }
@@ -230,7 +232,7 @@ pub(super) fn resolve(
         return Err(wrong);
     }
     let idle = used.iter().enumerate().filter(|(_, used)| !**used);
-    let warning = |(index, _)| problems::idle_placement_rule(file, RuleName { table: "Limit", index });
+    let warning = |(index, _)| idle_placement_rule(file, RuleName { table: "Limit", index });
     let warnings = idle.map(warning).collect();
     Ok((found, warnings))
 }

@@ -9,6 +9,8 @@ use weft_graph_format::graph::{FormulaIndex, Fragment, Operation, Shard};
 use weft_graph_format::value::Value;
 use weft_identity::pattern::Pattern;
 
+use super::problems::{EntryProblem, MissingLabelValue};
+
 /// A rule. Patterns that are absent match everything.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -42,27 +44,25 @@ impl Rule {
     /// Checks the requirements for a rule that deserialization does not check.
     ///
     /// # Errors
-    /// Returns the problem, as the rest of a sentence about the rule.
-    pub(super) fn check(&self) -> Result<(), String> {
+    /// Returns the first problem.
+    pub(super) fn check(&self) -> Result<(), EntryProblem> {
         let selects = [&self.provider, &self.module, &self.alias, &self.key].iter().any(|pattern| pattern.is_some())
             || !self.arguments.is_empty();
         match (self.home, selects) {
-            (true, true) => return Err("has `home` together with patterns for provider instances".to_owned()),
-            (false, false) => {
-                return Err("matches nothing: give `provider`, `module`, `alias`, `key`, `arguments` or `home`".into());
-            }
+            (true, true) => return Err(EntryProblem::HomeWithPatterns),
+            (false, false) => return Err(EntryProblem::MatchesNothing),
             _ => {}
         }
         match self.concurrency {
-            Some(0) => return Err("has the concurrency 0, so that nothing could ever run".to_owned()),
+            Some(0) => return Err(EntryProblem::NoConcurrency),
             None if self.labels.is_empty() && self.instances.is_none() => {
-                return Err("needs `labels`, `concurrency` or `instances`".to_owned());
+                return Err(EntryProblem::RequiresNothing);
             }
             _ => {}
         }
         match self.instances {
-            Some(0) => return Err("has `instances` 0, so that nothing could ever run".to_owned()),
-            Some(_) if self.home => return Err("has `home` together with `instances`".to_owned()),
+            Some(0) => return Err(EntryProblem::NoInstances),
+            Some(_) if self.home => return Err(EntryProblem::HomeWithInstances),
             _ => {}
         }
         self.check_labels()
@@ -71,12 +71,16 @@ impl Rule {
     /// Checks only the labels.
     ///
     /// # Errors
-    /// Returns the problem of a label, in the form of [`Rule::check`].
-    pub(super) fn check_labels(&self) -> Result<(), String> {
+    /// Returns the problem of a label.
+    pub(super) fn check_labels(&self) -> Result<(), EntryProblem> {
         if self.labels.keys().any(String::is_empty) {
-            return Err("has a label without a name".to_owned());
+            return Err(EntryProblem::NamelessLabel);
         }
-        self.labels.values().try_for_each(|value| parts(value).map(drop))
+        let is_unclosed = |value: &&String| matches!(parts(value).last(), Some(Part::Unclosed(_)));
+        match self.labels.values().find(is_unclosed) {
+            Some(value) => Err(EntryProblem::UnclosedBrace { value: value.clone() }),
+            None => Ok(()),
+        }
     }
 
     /// Whether the rule matches a provider instance with this configuration.
@@ -102,8 +106,12 @@ impl Rule {
     /// The labels for a shard.
     ///
     /// # Errors
-    /// Returns the name of the first placeholder in the labels that has no value for the shard.
-    pub(super) fn labels(&self, shard: &Shard, known: &Known<'_>) -> Result<BTreeMap<String, String>, String> {
+    /// Returns the first placeholder in the labels that has no value for the shard.
+    pub(super) fn labels(
+        &self,
+        shard: &Shard,
+        known: &Known<'_>,
+    ) -> Result<BTreeMap<String, String>, MissingLabelValue> {
         let instance = match shard {
             Shard::Provider(instance) => Some(instance),
             Shard::Home | Shard::Unplaced => None,
@@ -114,12 +122,15 @@ impl Rule {
             ("alias", Some(instance)) => instance.alias.as_ref().map(ToString::to_string),
             (name, Some(_)) => known.argument(name).map(str::to_owned),
         };
-        let filled = |text: &str| -> Result<String, String> {
+        let filled = |text: &str| -> Result<String, MissingLabelValue> {
             let mut filled = String::new();
-            for part in parts(text)? {
+            for part in parts(text) {
                 match part {
-                    Part::Text(text) => filled.push_str(text),
-                    Part::Name(name) => filled.push_str(&find(name).ok_or_else(|| name.to_owned())?),
+                    Part::Text(text) | Part::Unclosed(text) => filled.push_str(text),
+                    Part::Name(name) => match find(name) {
+                        Some(value) => filled.push_str(&value),
+                        None => return Err(MissingLabelValue { placeholder: name.to_owned() }),
+                    },
                 }
             }
             Ok(filled)
@@ -141,24 +152,24 @@ enum Part<'t> {
     Text(&'t str),
     /// The name of a placeholder.
     Name(&'t str),
+    /// The rest of the value from a brace on that is not closed. A checked rule has no such part.
+    Unclosed(&'t str),
 }
 
 /// Splits the value of a label into its parts.
-///
-/// # Errors
-/// Returns an error about an unclosed brace, as the rest of a sentence about the rule.
-fn parts(text: &str) -> Result<Vec<Part<'_>>, String> {
+fn parts(text: &str) -> Vec<Part<'_>> {
     let mut parts = Vec::new();
     let mut rest = text;
     while let Some((before, after)) = rest.split_once('{') {
         let Some((name, after)) = after.split_once('}') else {
-            return Err(format!("has the label value {text:?} with an unclosed brace"));
+            parts.extend([Part::Text(before), Part::Unclosed(&rest[before.len()..])]);
+            return parts;
         };
         parts.extend([Part::Text(before), Part::Name(name)]);
         rest = after;
     }
     parts.push(Part::Text(rest));
-    Ok(parts)
+    parts
 }
 
 /// The known part of the configuration of a shard's provider.

@@ -177,7 +177,7 @@ fn wrong_files_are_refused_with_what_is_wrong() {
         ("[[rule]]\nkey = 1", "line 2"),
         ("rule = 1", "line 1"),
     ] {
-        let refused = PlacementRules::parse(text).unwrap_err();
+        let refused = PlacementRules::parse(text).unwrap_err().to_string();
         assert!(refused.contains(wrong), "{text}: {refused}");
     }
     assert_eq!(PlacementRules::parse("").unwrap(), PlacementRules::default());
@@ -261,7 +261,7 @@ fn wrong_limits_are_refused_with_what_is_wrong() {
         (retry("attempts = 1000"), "retry 1 has more than"),
         (retry("patterns = ['no']"), "retry 1 has the pattern \"no\""),
     ] {
-        let refused = PlacementRules::parse(&text).unwrap_err();
+        let refused = PlacementRules::parse(&text).unwrap_err().to_string();
         assert!(refused.contains(wrong), "{text}: {refused}");
     }
 }

@@ -16,6 +16,7 @@ use crate::driver::{RunEvent, RunOutcome};
 use crate::event::{Cancel, Decision, Event, UserResolution};
 use crate::listing::doubtful;
 use crate::plan::RunPlan;
+use crate::problems;
 use crate::term::RunError;
 
 /// How long `resolve` waits for the outcome. Adopting an object requires a read by a provider.
@@ -78,7 +79,7 @@ impl Service {
         let known = active.and_then(|active| active.doubts.get(operation));
         let reason = match (status, known) {
             (OpStatus::InDoubt, Some(known)) => known.reason,
-            (OpStatus::InDoubt, None) => "no evidence was found".to_owned(),
+            (OpStatus::InDoubt, None) => problems::no_evidence(),
             _ => String::new(),
         };
         Ok(ResolveAnswer { status, reason })

@@ -9,7 +9,7 @@ use weft_remote::{RemoteCallError, RemoteSession};
 use super::connection::{Connection, agent_socket, read};
 use super::{Assignment, Setback, text_of};
 use crate::context::TaskContext;
-use crate::problems::{no_destination, upload_failed};
+use crate::problems::{no_destination, reasons, upload_failed, upload_refused};
 
 /// The content of an upload.
 #[derive(Debug, PartialEq, Eq)]
@@ -32,17 +32,31 @@ impl Upload {
     }
 }
 
+/// Why the content of an upload cannot be read.
+#[derive(Debug, thiserror::Error)]
+enum UploadError {
+    #[error("source and content cannot both be null")]
+    Nothing,
+    #[error("{path}: {error}")]
+    Unreadable { path: String, error: std::io::Error },
+    #[error("the home directory of the user is not known")]
+    NoHome,
+    #[error("{0}: the home directory of another user is not supported")]
+    OtherHome(String),
+}
+
 /// Reads the content of an upload. A folder name that ends in `/` stands for the contents of the folder.
-async fn upload(arguments: &Value, base: &Path) -> Result<Upload, String> {
+async fn upload(arguments: &Value, base: &Path) -> Result<Upload, UploadError> {
     let field = |name: &str| arguments.as_fields().and_then(|fields| fields.get(name)).filter(|value| !value.is_null());
     if let Some(content) = text_of(field("content")) {
         return Ok(Upload::Content(content.into_bytes()));
     }
     let Some(source) = text_of(field("source")) else {
-        return Err("source and content cannot both be null".to_owned());
+        return Err(UploadError::Nothing);
     };
     let path = base.join(expanded(&source)?);
-    let found = tokio::fs::metadata(&path).await.map_err(|error| format!("{source}: {error}"))?;
+    let found = tokio::fs::metadata(&path).await;
+    let found = found.map_err(|error| UploadError::Unreadable { path: source.clone(), error })?;
     match found.is_dir() {
         true => Ok(Upload::Folder { path, contents: source.ends_with('/') }),
         false => Ok(Upload::File(path)),
@@ -50,14 +64,14 @@ async fn upload(arguments: &Value, base: &Path) -> Result<Upload, String> {
 }
 
 /// A path whose `~` is replaced by the home directory of the user.
-fn expanded(path: &str) -> Result<PathBuf, String> {
+fn expanded(path: &str) -> Result<PathBuf, UploadError> {
     match path.strip_prefix('~') {
         None => Ok(PathBuf::from(path)),
         Some(rest) if rest.is_empty() || rest.starts_with('/') => {
-            let home = std::env::home_dir().ok_or("the home directory of the user is not known")?;
+            let home = std::env::home_dir().ok_or(UploadError::NoHome)?;
             Ok(home.join(rest.trim_start_matches('/')))
         }
-        Some(_) => Err(format!("{path}: the home directory of another user is not supported")),
+        Some(_) => Err(UploadError::OtherHome(path.to_owned())),
     }
 }
 
@@ -82,9 +96,9 @@ pub(super) async fn run(context: &mut TaskContext, assignment: Assignment<'_>) -
             Ok(())
         }
         Err(RemoteCallError::Lost(reason)) => {
-            Err(Setback::Uncertain(format!("the connection was lost during the upload to {destination}: {reason}")))
+            Err(Setback::Uncertain(reasons::lost_during_upload(&destination, &reason)))
         }
-        Err(error) => Err(failed(&format!("Upload failed: {error}"))),
+        Err(error) => Err(upload_refused(&error).into()),
     }
 }
 
@@ -109,10 +123,10 @@ mod tests {
             upload(&Value::object([(name, Value::string(text))]), folder.path()).await
         };
         let whole = |contents| Upload::Folder { path: folder.path().join(if contents { "d/" } else { "d" }), contents };
-        assert_eq!(read("source", "d").await, Ok(whole(false)));
-        assert_eq!(read("source", "d/").await, Ok(whole(true)));
-        assert_eq!(read("source", "f").await, Ok(Upload::File(folder.path().join("f"))));
-        assert_eq!(read("content", "").await, Ok(Upload::Content(Vec::new())));
+        assert_eq!(read("source", "d").await.unwrap(), whole(false));
+        assert_eq!(read("source", "d/").await.unwrap(), whole(true));
+        assert_eq!(read("source", "f").await.unwrap(), Upload::File(folder.path().join("f")));
+        assert_eq!(read("content", "").await.unwrap(), Upload::Content(Vec::new()));
         assert!(read("source", "absent").await.is_err() && read("source", "~nobody/x").await.is_err());
     }
 }

@@ -10,7 +10,7 @@ use weft_remote::{RemoteCallError, RemoteSession};
 use super::connection::{Connection, agent_socket, announcement, read};
 use super::{Assignment, Setback, text_of};
 use crate::context::TaskContext;
-use crate::problems::remote_exec_failed;
+use crate::problems::{output_suppressed, reasons, remote_exec_failed, script_failed, script_not_uploaded};
 use crate::saying::Saying;
 
 /// The capacity of the queue of a script's lines. A script waits if it writes lines faster than they are shown.
@@ -84,7 +84,7 @@ pub(super) async fn run(context: &mut TaskContext, assignment: Assignment<'_>) -
     let shown = match hidden {
         None => Some(&saying),
         Some(what) => {
-            saying.say(format!("(output suppressed due to {what} value in config)")).await;
+            saying.say(output_suppressed(what)).await;
             None
         }
     };
@@ -124,10 +124,7 @@ async fn run_script(
 ) -> Result<(), Setback> {
     let path = weft_remote::script_path(pattern);
     // The script has not begun, so its outcome is certain.
-    session
-        .upload_script(&path, script)
-        .await
-        .map_err(|error| remote_exec_failed(&format!("Failed to upload script: {error}")))?;
+    session.upload_script(&path, script).await.map_err(|error| script_not_uploaded(&error))?;
     let (sender, mut lines) = mpsc::channel(LINES);
     let running = async {
         let outcome = session.run(&path, &sender).await;
@@ -141,14 +138,8 @@ async fn run_script(
     };
     let (outcome, ()) = tokio::join!(running, forwarding);
     let outcome = outcome.map_err(|error| match error {
-        RemoteCallError::Lost(reason) => {
-            Setback::Uncertain(format!("the connection was lost while {path} was running: {reason}"))
-        }
-        error => remote_exec_failed(&match hidden {
-            Some(what) => format!("error executing {path:?}: {error}. Its output depends on {what} values"),
-            None => format!("error executing {path:?}: {error}"),
-        })
-        .into(),
+        RemoteCallError::Lost(reason) => Setback::Uncertain(reasons::lost_during_script(&path, &reason)),
+        error => script_failed(&path, &error, hidden).into(),
     });
     if !matches!(outcome, Err(Setback::Uncertain(_))) {
         // The script may contain secrets. As in OpenTofu, its file is emptied and not deleted: `script_path` may name a

@@ -229,9 +229,7 @@ impl ObjectSlot {
         let again: ProviderAgain = Arc::new(move || {
             let (shard, host) = (of.clone(), at.clone());
             Box::pin(async move {
-                let slot = shard
-                    .provider(provider)
-                    .ok_or_else(|| String::from("its provider is not in the part of the plan that this worker has"))?;
+                let slot = shard.provider(provider).ok_or_else(problems::reasons::no_provider_of_object)?;
                 let opened = slot.acquire(&shard, &host).await;
                 let opened = opened.map_err(|problems| {
                     problems.into_iter().map(|problem| problem.summary).collect::<Vec<_>>().join("; ")

@@ -17,6 +17,7 @@ use weft_providers::{InstanceRequest, PooledProvider, Provider};
 use super::Shard;
 use crate::host::Host;
 use crate::problems;
+use crate::problems::reasons::NoFunction;
 use crate::subject::DiagnosticSubject;
 
 /// Calls functions for one run of a formula. Plugins that the caller started stay in use until the caller is dropped.
@@ -50,12 +51,12 @@ impl<'a> FunctionCaller<'a> {
                 Err(problems) => Err(problems
                     .into_iter()
                     .next()
-                    .unwrap_or_else(|| problems::unavailable_function(name, "the provider could not be started"))),
+                    .unwrap_or_else(|| problems::unavailable_function(name, &NoFunction::NotStarted))),
             };
         }
         let source = name.source();
         if source.is_builtin() {
-            return Err(problems::unavailable_function(name, "the provider has no functions"));
+            return Err(problems::unavailable_function(name, &NoFunction::NoFunctions));
         }
         let plugin = self.host.options.packages.find(&self.shard.package(source))?;
         let key = format!("{source} (functions)");
@@ -64,7 +65,7 @@ impl<'a> FunctionCaller<'a> {
         let subject = DiagnosticSubject { address: &text, config: None };
         let lease = self.runtime.block_on(self.host.pool.open(wanted)).map_err(|error| {
             let first = problems::open_failed(&subject, &error).into_iter().next();
-            first.unwrap_or_else(|| problems::unavailable_function(name, "the provider could not be started"))
+            first.unwrap_or_else(|| problems::unavailable_function(name, &NoFunction::NotStarted))
         })?;
         Ok(Arc::new(Provider::Plugin(lease)))
     }
@@ -75,33 +76,22 @@ impl<'a> FunctionCaller<'a> {
         provider: &FunctionProvider,
         function: &str,
     ) -> Result<ProviderFunction, Diagnostic> {
+        let unknown = || problems::unavailable_function(provider, &NoFunction::Unknown(function.to_owned()));
+        let failed = |error| problems::unavailable_function(provider, &NoFunction::Call(error));
         if is_terraform(provider) {
-            let signature = terraform_functions::signature(function).ok_or_else(|| {
-                problems::unavailable_function(provider, &format!("the provider has no function named {function:?}"))
-            })?;
+            let signature = terraform_functions::signature(function).ok_or_else(unknown)?;
             let signature = Arc::new(signature);
             return Ok(ProviderFunction { provider: provider.clone(), function: function.into(), signature });
         }
         let found = self.provider(provider)?;
-        let schema = self
-            .runtime
-            .block_on(found.schema())
-            .map_err(|error| problems::unavailable_function(provider, &error.to_string()))?;
+        let schema = self.runtime.block_on(found.schema()).map_err(failed)?;
         let signature = match (schema.functions.get(function), lease_of(&found)) {
             (Some(signature), _) => signature.clone(),
             (None, Some(lease)) => {
-                let asked = self.runtime.block_on(lease.get_functions());
-                let functions =
-                    asked.map_err(|error| problems::unavailable_function(provider, &error.to_string()))?.value;
-                let missing = || {
-                    problems::unavailable_function(
-                        provider,
-                        &format!("the provider has no function named {function:?}"),
-                    )
-                };
-                functions.get(function).cloned().ok_or_else(missing)?
+                let functions = self.runtime.block_on(lease.get_functions()).map_err(failed)?.value;
+                functions.get(function).cloned().ok_or_else(unknown)?
             }
-            (None, None) => return Err(problems::unavailable_function(provider, "the provider has no functions")),
+            (None, None) => return Err(problems::unavailable_function(provider, &NoFunction::NoFunctions)),
         };
         Ok(ProviderFunction { provider: provider.clone(), function: function.into(), signature: Arc::new(signature) })
     }
@@ -113,7 +103,7 @@ impl<'a> FunctionCaller<'a> {
         }
         let provider = self.provider(&function.provider).map_err(|problem| FunctionError::new(problem.detail))?;
         let Some(lease) = lease_of(&provider) else {
-            return Err(FunctionError::new("the provider has no functions"));
+            return Err(FunctionError::new(NoFunction::NoFunctions.to_string()));
         };
         match self.runtime.block_on(lease.call_function(&function.function, arguments)) {
             Ok(Ok(value)) => Ok(value),

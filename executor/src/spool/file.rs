@@ -23,6 +23,7 @@ use weft_graph_format::framed::{first_payload, framed};
 use weft_graph_format::run::RunId;
 use weft_protocol::{Greeting, Report, RunReports, Task, WorkerFrame};
 
+use super::problems::{SpoolError, UnreadableRecord};
 use super::{Spool, SpoolSeal, SpoolWork, SpooledResult};
 
 /// The start of the names of spools.
@@ -46,35 +47,6 @@ const ROOM: u64 = 16 << 20;
 /// How long results wait for a coordinator, in seconds: 30 days. Older results are dropped when the spool is opened,
 /// because their runs are unlikely to be resumed.
 const LONGEST_WAIT: u64 = 30 * 24 * 3600;
-
-/// Why a spool cannot be used.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum SpoolError {
-    /// The operating system refuses an operation.
-    #[error("{doing} {path}: {error}")]
-    Io {
-        /// The attempted operation.
-        doing: &'static str,
-        /// The file or folder.
-        path: String,
-        /// The reason of the operating system.
-        error: String,
-    },
-    /// Another process uses the spool.
-    #[error("another worker uses {0}: give this worker another name with -name, or another directory with -spool")]
-    InUse(String),
-    /// A record cannot be decrypted.
-    #[error(
-        "{path} has results that cannot be decrypted: {error}. Set TF_ENCRYPTION of the worker to the settings that \
-         encrypted these results. If the file is removed, the operations of these results are in doubt"
-    )]
-    Sealed {
-        /// The file.
-        path: String,
-        /// The reason.
-        error: String,
-    },
-}
 
 /// The results in a spool when it was opened.
 #[derive(Debug, Default)]
@@ -119,7 +91,7 @@ struct Entry {
 }
 
 fn io_error(doing: &'static str, path: &Path) -> impl Fn(io::Error) -> SpoolError {
-    move |error| SpoolError::Io { doing, path: path.display().to_string(), error: error.to_string() }
+    move |error| SpoolError::Io { doing, path: path.display().to_string(), error }
 }
 
 fn now() -> u64 {
@@ -163,11 +135,11 @@ impl FileSpool {
         &self.path
     }
 
-    fn frame(&self, since: u64, frame: WorkerFrame) -> Result<Vec<u8>, String> {
+    fn frame(&self, since: u64, frame: WorkerFrame) -> Result<Vec<u8>, SpoolError> {
         let mut plain = since.to_le_bytes().to_vec();
         plain.extend(frame.encode());
-        let payload = self.seal.seal(&plain)?;
-        framed(&payload).ok_or_else(|| "a result is too large".to_owned())
+        let payload = self.seal.seal(&plain).map_err(SpoolError::Unsealed)?;
+        framed(&payload).ok_or(SpoolError::ResultTooLarge)
     }
 
     fn append(&self, inner: &mut Inner, frames: &[Vec<u8>], durable: bool) -> Result<(), SpoolError> {
@@ -219,17 +191,17 @@ impl Spool for FileSpool {
         self.seal.seals()
     }
 
-    fn write(&self, work: &SpoolWork) -> Result<(), String> {
+    fn write(&self, work: &SpoolWork) -> Result<(), SpoolError> {
         let mut inner = self.inner.lock();
         let forget: Vec<_> = work.forget.iter().filter(|key| inner.wanted.remove(*key).is_some()).cloned().collect();
         if inner.wanted.is_empty() {
-            self.shrink(&mut inner).map_err(|error| error.to_string())?;
+            self.shrink(&mut inner)?;
         } else if !forget.is_empty() {
             let returned = forget.into_iter().map(|(run, task)| (run, Report::Returned(task)));
             let frame = self.frame(now(), WorkerFrame::of_reports(returned))?;
             // If this frame is lost, the only effect is that a result appears again and is acknowledged again.
-            self.append(&mut inner, &[frame], false).map_err(|error| error.to_string())?;
-            self.shrink(&mut inner).map_err(|error| error.to_string())?;
+            self.append(&mut inner, &[frame], false)?;
+            self.shrink(&mut inner)?;
         }
         let mut frames = Vec::new();
         for kept in &work.keep {
@@ -237,10 +209,10 @@ impl Spool for FileSpool {
         }
         let size: u64 = frames.iter().map(|frame| frame.len() as u64).sum();
         if inner.length + size > LARGEST {
-            return Err(format!("{} would have more than {LARGEST} bytes", self.path.display()));
+            return Err(SpoolError::Full { path: self.path.display().to_string(), most: LARGEST });
         }
         if !frames.is_empty() {
-            self.append(&mut inner, &frames, true).map_err(|error| error.to_string())?;
+            self.append(&mut inner, &frames, true)?;
         }
         for (kept, frame) in work.keep.iter().zip(&frames) {
             inner.wanted.insert((kept.run.clone(), kept.task), frame.len() as u64);
@@ -301,8 +273,8 @@ fn read(path: &Path, seal: &dyn SpoolSeal) -> Result<Vec<Entry>, SpoolError> {
     let (mut entries, mut rest) = (Vec::new(), bytes.as_slice());
     while let Some((payload, behind)) = first_payload(rest) {
         let failed = |error| SpoolError::Sealed { path: path.display().to_string(), error };
-        let plain = seal.open(payload).map_err(failed)?;
-        let unknown = || failed("a record was written by a newer version of Weft".to_owned());
+        let plain = seal.open(payload).map_err(|error| failed(UnreadableRecord::Sealed(error)))?;
+        let unknown = || failed(UnreadableRecord::Newer);
         let (since, frame) = plain.split_first_chunk().ok_or_else(unknown)?;
         let frame = WorkerFrame::decode(frame).map_err(|_| unknown())?;
         let bytes = rest[..rest.len() - behind.len()].to_vec();
@@ -342,7 +314,7 @@ mod tests {
     use weft_graph_format::stored::Opaque;
     use weft_protocol::TaskResult;
 
-    use super::super::PlainSpool;
+    use super::super::{PlainSpool, SealError};
     use super::*;
 
     /// Encrypts with a single byte.
@@ -353,14 +325,14 @@ mod tests {
             true
         }
 
-        fn seal(&self, plain: &[u8]) -> Result<Vec<u8>, String> {
+        fn seal(&self, plain: &[u8]) -> Result<Vec<u8>, SealError> {
             Ok([self.0].into_iter().chain(plain.iter().map(|byte| byte ^ self.0)).collect())
         }
 
-        fn open(&self, sealed: &[u8]) -> Result<Vec<u8>, String> {
+        fn open(&self, sealed: &[u8]) -> Result<Vec<u8>, SealError> {
             match sealed.split_first() {
                 Some((key, rest)) if *key == self.0 => Ok(rest.iter().map(|byte| byte ^ self.0).collect()),
-                _ => Err("wrong key".to_owned()),
+                _ => Err("wrong key".into()),
             }
         }
     }
@@ -437,7 +409,7 @@ mod tests {
         use std::os::unix::fs::MetadataExt;
         let folder = tempfile::tempdir().unwrap();
         let (spool, found) = FileSpool::open(folder.path(), "w", Arc::new(PlainSpool)).unwrap();
-        assert_eq!(found.without_room, None);
+        assert!(found.without_room.is_none());
         let allocated = || std::fs::metadata(spool.path()).map(|found| (found.blocks() * 512, found.len())).unwrap();
         if allocated().0 == 0 {
             return println!("SKIPPED: this file system reserves no room");
@@ -456,7 +428,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let (spool, _) = open(folder.path());
         let again = FileSpool::open(folder.path(), "w", Arc::new(PlainSpool)).map(|_| ());
-        assert_eq!(again, Err(SpoolError::InUse(spool.path().display().to_string())));
+        assert!(matches!(again, Err(SpoolError::InUse(used)) if used == spool.path().display().to_string()));
         assert!(FileSpool::open(folder.path(), "v", Arc::new(PlainSpool)).is_ok());
     }
 

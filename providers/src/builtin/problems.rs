@@ -2,9 +2,11 @@
 
 use std::fmt::Display;
 
+use weft_graph_format::codec::DecodeError;
 use weft_graph_format::path::Path;
 
 use crate::diagnostic::ProviderDiagnostic;
+use crate::states::SettingsMismatch;
 
 /// The configuration sets a computed attribute.
 pub(super) fn read_only_attribute(name: &str) -> ProviderDiagnostic {
@@ -70,13 +72,19 @@ pub(super) fn state_not_opened(error: &dyn Display) -> ProviderDiagnostic {
 }
 
 /// A state cannot be read.
-pub(super) fn state_unreadable(file: &std::path::Path, what: &str) -> ProviderDiagnostic {
+pub(super) fn state_unreadable(file: &std::path::Path, what: &dyn Display) -> ProviderDiagnostic {
     ProviderDiagnostic::error("Error loading state error", format!("{} cannot be read: {what}.", file.display()))
         .at(attribute("backend"))
 }
 
+/// A file is larger than any state.
+pub(super) fn state_too_large(file: &std::path::Path) -> ProviderDiagnostic {
+    state_unreadable(file, &"it is too large for a state file")
+}
+
 /// A state in a service cannot be read.
-pub(super) fn state_not_read(what: &str) -> ProviderDiagnostic {
+pub(super) fn state_not_read(error: &dyn Display) -> ProviderDiagnostic {
+    let what = error.to_string();
     let stop = if what.ends_with('.') { "" } else { "." };
     ProviderDiagnostic::error("Error loading state error", format!("{what}{stop}")).at(attribute("backend"))
 }
@@ -96,14 +104,55 @@ pub(super) fn backend_unsupported(backend: &str) -> ProviderDiagnostic {
     .at(attribute("backend"))
 }
 
-/// An argument of the backend is empty.
-pub(super) fn empty_argument(summary: &str, name: &str) -> ProviderDiagnostic {
-    ProviderDiagnostic::error(summary, format!("The argument {name:?} must not be empty.")).at(attribute(name))
+/// The path of the state is empty.
+pub(super) fn empty_path() -> ProviderDiagnostic {
+    let detail = "The argument \"path\" must not be empty.";
+    ProviderDiagnostic::error("Invalid local state file path", detail).at(attribute("path"))
 }
 
-/// The settings of a backend are not valid.
-pub(super) fn invalid_settings(detail: &str) -> ProviderDiagnostic {
+/// The folder for the states of workspaces is empty.
+pub(super) fn empty_workspace_directory() -> ProviderDiagnostic {
+    let detail = "The argument \"workspace_dir\" must not be empty.";
+    ProviderDiagnostic::error("Invalid local workspace directory path", detail).at(attribute("workspace_dir"))
+}
+
+/// The settings of a backend are not an object.
+pub(super) fn settings_not_an_object() -> ProviderDiagnostic {
+    invalid_settings("The configuration must be an object.".to_owned())
+}
+
+/// The settings do not fit their backend.
+pub(super) fn settings_mismatch(backend: &str, mismatch: &SettingsMismatch) -> ProviderDiagnostic {
+    let what = mismatch.to_string();
+    let what = what.trim_end_matches('.');
+    invalid_settings(format!("The settings do not fit the backend {backend:?}: {what}."))
+}
+
+fn invalid_settings(detail: String) -> ProviderDiagnostic {
     ProviderDiagnostic::error("Invalid backend configuration", detail).at(attribute("config"))
+}
+
+/// The outputs are not available, for the reason in another diagnostic.
+pub(super) fn remote_state_not_read(address: &str) -> ProviderDiagnostic {
+    ProviderDiagnostic::bare(format!("{address}: Unable to read remote state"), "")
+}
+
+/// Why a text is not a state file with outputs. The message is a sentence.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum StateFormProblem {
+    #[error("The state file is not valid JSON: {0}.")]
+    Json(#[from] serde_json::Error),
+    #[error("The state file has format version {0}; only version 4 is supported.")]
+    Version(u64),
+    #[error("The state file has no \"version\" of its format.")]
+    NoVersion,
+    #[error("The output {name:?} cannot be read: {error}.")]
+    Output { name: String, error: DecodeError },
+}
+
+/// The file does not have the form of a state file.
+pub(super) fn unsupported_format(problem: &StateFormProblem) -> ProviderDiagnostic {
+    ProviderDiagnostic::bare("Unsupported state file format", problem.to_string())
 }
 
 fn attribute(name: &str) -> Path {

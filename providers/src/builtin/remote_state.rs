@@ -5,23 +5,23 @@
 //! outputs are returned without a mark: the configuration that reads them must mark them where it uses them.
 
 use std::collections::BTreeMap;
-use std::io::Read as _;
+use std::io::{self, Read as _};
 use std::path::PathBuf;
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use smol_str::SmolStr;
-use weft_graph_format::codec::{json, type_json};
+use weft_graph_format::codec::{DecodeError, json, type_json};
 use weft_graph_format::schema::{Attribute, Block, Schema};
 use weft_graph_format::types::Type;
 use weft_graph_format::value::{Entries, Kind, Value};
 use weft_sealing::{OpenError, Sealing, Zeroizing};
 
 use super::part;
-use super::problems;
+use super::problems::{self, StateFormProblem};
 use crate::call::Reply;
 use crate::diagnostic::{ProviderDiagnostic, has_errors};
-use crate::states::StateBackends;
+use crate::states::{SettingsMismatch, StateBackends};
 
 /// The type's name.
 pub(super) const TYPE: &str = "terraform_remote_state";
@@ -105,7 +105,7 @@ pub(super) fn validate(config: &Value, states: Option<&dyn StateBackends>) -> Ve
             }
         }
         _ if may_be_object(&settings) => {}
-        _ => found.push(problems::invalid_settings("The configuration must be an object.")),
+        _ => found.push(problems::settings_not_an_object()),
     }
     if !may_be_object(&part(config, "defaults")) {
         found.push(problems::defaults_not_an_object());
@@ -124,7 +124,7 @@ pub(super) fn read(
     let open = |text: &[u8]| open(address, text, sealing);
     let outputs = if has_errors(&diagnostics) { None } else { outputs(config, &open, states, &mut diagnostics) };
     let Some(outputs) = outputs else {
-        diagnostics.push(ProviderDiagnostic::bare(format!("{address}: Unable to read remote state"), ""));
+        diagnostics.push(problems::remote_state_not_read(address));
         return Reply { value: Value::null(Type::Dynamic), diagnostics };
     };
     let mut fields = config.as_fields().map(Entries::to_map).unwrap_or_default();
@@ -162,8 +162,8 @@ fn outputs(
     };
     let stored = match stored_outputs(&text) {
         Ok(stored) => stored,
-        Err(detail) => {
-            problems.push(ProviderDiagnostic::bare("Unsupported state file format", detail));
+        Err(problem) => {
+            problems.push(problems::unsupported_format(&problem));
             return None;
         }
     };
@@ -182,25 +182,19 @@ fn open(address: &str, text: &[u8], sealing: &Sealing) -> Plain {
     Ok(sealing.open_remote_state(name, text)?.plain)
 }
 
-/// The outputs in a state file by name, or the text of the problem.
-fn stored_outputs(text: &[u8]) -> Result<BTreeMap<SmolStr, Value>, String> {
-    let form: StateForm =
-        serde_json::from_slice(text).map_err(|error| format!("The state file is not valid JSON: {error}."))?;
+/// The outputs in a state file by name.
+fn stored_outputs(text: &[u8]) -> Result<BTreeMap<SmolStr, Value>, StateFormProblem> {
+    let form: StateForm = serde_json::from_slice(text)?;
     match form.version {
         Some(version) if FORMATS.contains(&version) => {}
-        Some(version) => {
-            return Err(format!(
-                "The state file has format version {version}; only version 4 is \
-        supported."
-            ));
-        }
-        None => return Err("The state file has no \"version\" of its format.".to_owned()),
+        Some(version) => return Err(StateFormProblem::Version(version)),
+        None => return Err(StateFormProblem::NoVersion),
     }
     let mut found = BTreeMap::new();
     for (name, output) in form.outputs.unwrap_or_default() {
-        let failed = |error: &dyn std::fmt::Display| format!("The output {:?} cannot be read: {error}.", name.as_str());
-        let ty = type_json::decode(output.value_type.get().as_bytes()).map_err(|error| failed(&error))?;
-        let value = json::decode(output.value.get().as_bytes(), &ty).map_err(|error| failed(&error))?;
+        let failed = |error: DecodeError| StateFormProblem::Output { name: name.to_string(), error };
+        let ty = type_json::decode(output.value_type.get().as_bytes()).map_err(failed)?;
+        let value = json::decode(output.value.get().as_bytes(), &ty).map_err(failed)?;
         found.insert(name, value);
     }
     Ok(found)
@@ -226,10 +220,7 @@ impl<'a> Source<'a> {
         if backend != LOCAL {
             if let Some(states) = states.filter(|states| states.has(backend)) {
                 let checked = states.check(backend, settings);
-                checked.map_err(|what| {
-                    let what = what.trim_end_matches('.');
-                    problems::invalid_settings(&format!("The settings do not fit the backend {backend:?}: {what}."))
-                })?;
+                checked.map_err(|mismatch| problems::settings_mismatch(backend, &mismatch))?;
                 return Ok(Source::Service(states, backend.into(), settings.clone()));
             }
             if KNOWN_BACKENDS.contains(&backend) {
@@ -240,28 +231,24 @@ impl<'a> Source<'a> {
         if settings.is_null() {
             return Ok(Source::Local { path: None, workspace_dir: None });
         }
-        let invalid = |what: String| {
-            problems::invalid_settings(&format!("The settings do not fit the backend {backend:?}: {what}."))
-        };
-        let Some(fields) = settings.as_fields() else { return Err(invalid("an object is needed".to_owned())) };
+        let invalid = |mismatch| problems::settings_mismatch(backend, &mismatch);
+        let Some(fields) = settings.as_fields() else { return Err(invalid(SettingsMismatch::NotAnObject)) };
         if let Some(name) = fields.keys().find(|name| !LOCAL_ARGUMENTS.contains(&name.as_str())) {
-            return Err(invalid(format!("it has no argument {:?}", name.as_str())));
+            return Err(invalid(SettingsMismatch::UnknownArgument(name.to_string())));
         }
-        let setting = |name: &str| match fields.get(name).map(|value| (value, value.open().1)) {
+        let setting = |name: &'static str| match fields.get(name).map(|value| (value, value.open().1)) {
             None | Some((_, Kind::Null(_))) => Ok(None),
             Some((_, Kind::String(text))) => Ok(Some(text.clone())),
             Some((_, Kind::Number(number))) => Ok(Some(SmolStr::from(number.to_string()))),
             Some((_, Kind::Bool(flag))) => Ok(Some(SmolStr::from(flag.to_string()))),
-            Some(_) => Err(invalid(format!("{name} must be a string"))),
+            Some(_) => Err(invalid(SettingsMismatch::NotAString(name))),
         };
         let (path, workspace_dir) = (setting("path")?, setting("workspace_dir")?);
-        for (name, value, summary) in [
-            ("path", &path, "Invalid local state file path"),
-            ("workspace_dir", &workspace_dir, "Invalid local workspace directory path"),
-        ] {
-            if value.as_deref() == Some("") {
-                return Err(problems::empty_argument(summary, name));
-            }
+        if path.as_deref() == Some("") {
+            return Err(problems::empty_path());
+        }
+        if workspace_dir.as_deref() == Some("") {
+            return Err(problems::empty_workspace_directory());
         }
         Ok(Source::Local { path, workspace_dir })
     }
@@ -275,7 +262,7 @@ impl<'a> Source<'a> {
                 let reading = states.read(backend, settings, workspace);
                 // This thread may block.
                 let found = tokio::runtime::Handle::current().block_on(reading);
-                return found.map_err(|what| problems::state_not_read(&what));
+                return found.map_err(|error| problems::state_not_read(&error));
             }
             Source::Local { path, .. } if workspace.is_empty() || workspace == DEFAULT_WORKSPACE => {
                 PathBuf::from(path.as_deref().unwrap_or(STATE_FILE))
@@ -284,19 +271,19 @@ impl<'a> Source<'a> {
                 PathBuf::from(workspace_dir.as_deref().unwrap_or(WORKSPACE_FOLDER)).join(workspace).join(STATE_FILE)
             }
         };
-        let failed = |what: String| problems::state_unreadable(&file, &what);
+        let failed = |error: io::Error| problems::state_unreadable(&file, &error);
         let opened = match std::fs::File::open(&file) {
             Ok(opened) => opened,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(failed(error.to_string())),
+            Err(error) => return Err(failed(error)),
         };
         let mut text = Vec::new();
         match opened.take(LARGEST_FILE + 1).read_to_end(&mut text) {
-            Ok(_) if text.len() as u64 > LARGEST_FILE => Err(failed(String::from("it is too large for a state file"))),
+            Ok(_) if text.len() as u64 > LARGEST_FILE => Err(problems::state_too_large(&file)),
             // An empty file is not a state.
             Ok(0) => Ok(None),
             Ok(_) => Ok(Some(text)),
-            Err(error) => Err(failed(error.to_string())),
+            Err(error) => Err(failed(error)),
         }
     }
 }

@@ -144,8 +144,9 @@ impl ProviderSession {
             arguments: arguments
                 .iter()
                 .zip(parameters)
-                .map(|(value, parameter)| wire_value::encode(value, &parameter.ty).map_err(unencodable))
-                .collect::<Result<_, _>>()?,
+                .map(|(value, parameter)| wire_value::encode(value, &parameter.ty))
+                .collect::<Result<_, _>>()
+                .map_err(|error| unencodable(error.to_string()))?,
         };
         let reply = self.call(CallKind::Function, METHOD, self.inner.wire.call_function(message)).await?;
         match reply.error {

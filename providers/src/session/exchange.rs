@@ -134,7 +134,7 @@ impl ProviderSession {
         let ty = self.ty(of, name).await?;
         match wire_value::encode(value, &ty) {
             Ok(encoded) => Ok(Some(encoded)),
-            Err(reason) => Err(CallError::Unencodable { argument, reason }),
+            Err(error) => Err(CallError::Unencodable { argument, reason: error.to_string() }),
         }
     }
 

@@ -9,7 +9,7 @@ use super::deadlines;
 use crate::host::Host;
 
 /// A file of the CLI configuration cannot be opened.
-pub(super) fn file_unreadable(path: &Path, error: &str) -> Diagnostic {
+pub(super) fn file_unreadable(path: &Path, error: &dyn Display) -> Diagnostic {
     Diagnostic::warning(
         "Unable to open CLI configuration file",
         format!("The CLI configuration file {} cannot be read: {error}.", path.display()),
@@ -77,7 +77,7 @@ pub(super) enum InstallationFault<'a> {
     /// An unknown setting.
     UnknownSetting(&'a str),
     /// The URL of a network mirror is not valid.
-    MirrorUrl(&'a str),
+    MirrorUrl(&'a MirrorUrlProblem),
     /// The template of an OCI mirror is not valid.
     Template(&'a dyn Display),
     /// An installation method without its required argument.
@@ -106,7 +106,7 @@ impl InstallationFault<'_> {
             InstallationFault::UnknownSetting(words) => {
                 format!("This installation method has no setting \"{words}\". Remove the setting.")
             }
-            InstallationFault::MirrorUrl(detail) => detail.to_owned(),
+            InstallationFault::MirrorUrl(problem) => problem.to_string(),
             InstallationFault::Template(error) => format!("Invalid repository_template: {error}."),
             InstallationFault::MissingArgument(kind, argument) => format!("{kind} needs the argument \"{argument}\"."),
             InstallationFault::PatternsNotAList => "include and exclude must be lists of strings.".to_owned(),
@@ -160,12 +160,13 @@ pub(super) fn invalid(file: &Path, line: usize, fault: Fault<'_>) -> Diagnostic 
     Diagnostic::error(summary, format!("On line {line} of {}: {detail}", file.display()))
 }
 
-/// The URL of a network mirror cannot be parsed.
-pub(super) fn mirror_url_malformed(error: &dyn Display) -> String {
-    format!("The URL of the network mirror is not valid: {error}.")
-}
-
-/// The URL of a network mirror is not secure.
-pub(super) fn mirror_url_insecure() -> String {
-    "The URL of a network mirror must begin with https://.".to_owned()
+/// Why the URL of a network mirror cannot be used. The message is a sentence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum MirrorUrlProblem {
+    /// The text is not a URL.
+    #[error("The URL of the network mirror is not valid: {0}.")]
+    Malformed(url::ParseError),
+    /// The URL is not secure.
+    #[error("The URL of a network mirror must begin with https://.")]
+    Insecure,
 }

@@ -13,7 +13,7 @@ use weft_providers::source;
 
 use super::deadlines;
 use super::method::{InstallationMethod, MethodKind, SourcePattern};
-use super::problems::{self, Fault, InstallationFault};
+use super::problems::{self, Fault, InstallationFault, MirrorUrlProblem};
 use super::template::RepositoryTemplate;
 use super::{CliConfig, Helper, OciCredentials};
 use crate::host::Host;
@@ -290,8 +290,8 @@ impl<'a> Reader<'a> {
             ("filesystem_mirror", Some(path)) => MethodKind::FilesystemMirror(self.working_directory.join(path)),
             ("network_mirror", Some(url)) => match mirror_url(&url) {
                 Ok(url) => MethodKind::NetworkMirror { url, trust_all_hashes },
-                Err(detail) => {
-                    self.installation_error(line, InstallationFault::MirrorUrl(&detail));
+                Err(problem) => {
+                    self.installation_error(line, InstallationFault::MirrorUrl(&problem));
                     return None;
                 }
             },
@@ -337,10 +337,10 @@ impl<'a> Reader<'a> {
 ///
 /// # Errors
 /// Returns an error if the text is not a URL, or if the URL is not secure.
-pub fn mirror_url(text: &str) -> Result<Url, String> {
-    let mut url = Url::parse(text).map_err(|error| problems::mirror_url_malformed(&error))?;
+pub fn mirror_url(text: &str) -> Result<Url, MirrorUrlProblem> {
+    let mut url = Url::parse(text).map_err(MirrorUrlProblem::Malformed)?;
     if url.scheme() != "https" || url.host_str().is_none() {
-        return Err(problems::mirror_url_insecure());
+        return Err(MirrorUrlProblem::Insecure);
     }
     if !url.path().ends_with('/') {
         let path = format!("{}/", url.path());

@@ -1,6 +1,7 @@
 //! The format digit: one byte of the state file. A run overwrites it so that OpenTofu refuses the file.
 
-use super::{StateFileError, problems};
+use super::StateFileError;
+use super::problems::{self, Malformation};
 use crate::json::{JsonToken, Tokens, decode};
 
 /// The format version of a state file that any tool may use.
@@ -42,8 +43,8 @@ impl FormatDigit {
 /// Returns an error if the text is not a JSON object, has no `version` or several of them, or has a version other than
 /// the usual one and [`GUARDED_FORMAT`]. Several keys are an error because readers would disagree on which key counts.
 pub fn find_format_digit(text: &[u8], place: &str) -> Result<FormatDigit, StateFileError> {
-    let malformed = problems::malformed(place);
-    let text = std::str::from_utf8(text).map_err(|error| malformed(problems::not_utf8(&error)))?;
+    let malformed = problems::malformed::<Malformation>(place);
+    let text = std::str::from_utf8(text).map_err(|error| malformed(Malformation::NotUtf8(error)))?;
     let mut tokens = Tokens::of(text);
     let mut depth = 0usize;
     let mut key_next = false;
@@ -52,13 +53,13 @@ pub fn find_format_digit(text: &[u8], place: &str) -> Result<FormatDigit, StateF
     let mut encrypted = false;
     let mut envelope_next = false;
     let mut envelope: Option<FormatDigit> = None;
-    while let Some((offset, token)) = tokens.next().map_err(|error| malformed(error.to_string()))? {
+    while let Some((offset, token)) = tokens.next().map_err(|error| malformed(error.into()))? {
         match token {
             JsonToken::ObjectStart | JsonToken::ListStart => {
                 depth += 1;
                 key_next = depth == 1;
                 if depth == 1 && token == JsonToken::ListStart {
-                    return Err(malformed(problems::not_an_object()));
+                    return Err(malformed(Malformation::NotAnObject));
                 }
             }
             JsonToken::ObjectEnd | JsonToken::ListEnd => depth = depth.saturating_sub(1),
@@ -75,10 +76,11 @@ pub fn find_format_digit(text: &[u8], place: &str) -> Result<FormatDigit, StateF
             }
             JsonToken::Word(word) if version_next && depth == 1 => {
                 if found.is_some() {
-                    return Err(malformed(problems::two_versions()));
+                    return Err(malformed(Malformation::TwoVersions));
                 }
                 let [digit] = word.as_bytes() else {
-                    let version = word.parse().map_err(|_| malformed(problems::version_not_a_number(word)))?;
+                    let not_a_number = |_| malformed(Malformation::VersionNotANumber(word.to_owned()));
+                    let version = word.parse().map_err(not_a_number)?;
                     return Err(StateFileError::Version { place: place.to_owned(), version });
                 };
                 found = Some(FormatDigit { offset, digit: *digit, sealed: false });
@@ -104,6 +106,6 @@ pub fn find_format_digit(text: &[u8], place: &str) -> Result<FormatDigit, StateF
             Err(StateFileError::Version { place: place.to_owned(), version: u64::from(found.digit - b'0') })
         }
         _ if encrypted => Err(StateFileError::Encrypted { place: place.to_owned() }),
-        _ => Err(malformed(problems::no_version())),
+        _ => Err(malformed(Malformation::NoVersion)),
     }
 }

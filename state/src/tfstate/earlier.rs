@@ -9,7 +9,8 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::{Map, Value as Json, json};
 
-use super::{StateFileError, find_format_digit, problems, read};
+use super::problems::{self, Malformation};
+use super::{StateFileError, find_format_digit, read};
 
 /// The first version that this module can read.
 const FIRST: u64 = 1;
@@ -110,21 +111,22 @@ pub fn as_version_4(text: &[u8], place: &str) -> Result<Option<Vec<u8>>, StateFi
         Err(StateFileError::Version { version, .. }) if (FIRST..4).contains(&version) => version,
         _ => return Ok(None),
     };
-    let malformed = problems::malformed(place);
+    let malformed = problems::malformed::<Malformation>(place);
     let read = match version {
         FIRST => serde_json::from_slice::<Oldest>(text).map(Earlier::from),
         _ => serde_json::from_slice(text),
     };
-    let document = lifted(read.map_err(|error| malformed(error.to_string()))?).map_err(malformed)?;
+    let document =
+        lifted(read.map_err(|error| malformed(Malformation::Shape(error.to_string())))?).map_err(malformed)?;
     read::parse(document.to_string().as_bytes(), place).map(|file| Some(file.to_bytes()))
 }
 
-fn lifted(earlier: Earlier) -> Result<Json, String> {
+fn lifted(earlier: Earlier) -> Result<Json, Malformation> {
     let (mut outputs, mut resources) = (Map::new(), Vec::new());
     for module in earlier.modules.unwrap_or_default() {
         let path = match module.path.split_first() {
             Some((root, rest)) if root == "root" && rest.iter().all(|name| is_identifier(name)) => rest,
-            _ => return Err(problems::module_path(&module.path)),
+            _ => return Err(Malformation::ModulePath(module.path)),
         };
         let address: Vec<String> = path.iter().map(|name| format!("module.{name}")).collect();
         let address = address.join(".");
@@ -153,7 +155,8 @@ fn is_identifier(name: &str) -> bool {
 }
 
 /// Converts a resource. Each instance gets an entry of its own: the instances of one resource need not be adjacent.
-fn lifted_resource(module: &str, name: &str, resource: EarlierResource) -> Result<Json, String> {
+fn lifted_resource(module: &str, name: &str, resource: EarlierResource) -> Result<Json, Malformation> {
+    let wrong_name = || Malformation::ResourceName(name.to_owned());
     let parts: Vec<&str> = name.split('.').collect();
     let (mode, rest) = match parts.as_slice() {
         ["data", rest @ ..] if rest.len() >= 2 => ("data", rest),
@@ -161,8 +164,8 @@ fn lifted_resource(module: &str, name: &str, resource: EarlierResource) -> Resul
     };
     let (kind, own, index) = match rest {
         [kind, own] => (*kind, *own, None),
-        [kind, own, index] => (*kind, *own, Some(index.parse::<u32>().map_err(|_| problems::resource_name(name))?)),
-        _ => return Err(problems::resource_name(name)),
+        [kind, own, index] => (*kind, *own, Some(index.parse::<u32>().map_err(|_| wrong_name())?)),
+        _ => return Err(wrong_name()),
     };
     let prefix = if module.is_empty() { String::new() } else { format!("{module}.") };
     let provider = match resource.provider.as_str() {

@@ -1,102 +1,102 @@
-//! The problems of state files, as constructors.
+//! The problems of state files.
 
 use std::fmt::Display;
+use std::str::Utf8Error;
 
 use super::{ContentProblem, StateFileError};
+use crate::json::JsonError;
 
-/// A state file is malformed; `what` describes how.
-pub(super) fn malformed(place: &str) -> impl Fn(String) -> StateFileError + Copy + '_ {
-    move |what| StateFileError::Malformed { place: place.to_owned(), what }
+/// Why a text does not have the form of a state file.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Malformation {
+    /// The text is not UTF-8.
+    #[error("not UTF-8: {0}")]
+    NotUtf8(#[source] Utf8Error),
+    /// The text is not JSON.
+    #[error("{0}")]
+    Json(#[from] JsonError),
+    /// The text does not have the fields of a state file. The message of the decoder says where.
+    #[error("{0}")]
+    Shape(String),
+    /// The text is not a JSON object.
+    #[error("not a JSON object")]
+    NotAnObject,
+    /// The file has two versions.
+    #[error("it has two `version` keys")]
+    TwoVersions,
+    /// The version is not a number.
+    #[error("`version` is {0}, which is not a whole number")]
+    VersionNotANumber(String),
+    /// The file has no version.
+    #[error("it has no `version`")]
+    NoVersion,
+    /// The version of the tool that wrote the state does not have the form of a version.
+    #[error("its terraform_version is {0:?}, which is not a version number")]
+    WriterVersion(String),
+    /// The path of a module is not valid.
+    #[error("it has a module with the path {0:?}, which is not valid")]
+    ModulePath(Vec<String>),
+    /// The name of a resource is not valid.
+    #[error("it has a resource with the name {0:?}, which is not valid")]
+    ResourceName(String),
+    /// The mode of a resource is unknown.
+    #[error("resource {resource} has the unknown mode {mode:?}")]
+    ResourceMode {
+        /// The resource.
+        resource: String,
+        /// The mode.
+        mode: String,
+    },
+    /// The instance key of a resource is not a whole number.
+    #[error("an instance of {resource} has the key {key}, which is not a whole number")]
+    FractionalKey {
+        /// The resource.
+        resource: String,
+        /// The key.
+        key: serde_json::Number,
+    },
+    /// The instance key of a resource is neither a number nor a string.
+    #[error("an instance of {0} has a key that is neither a number nor a string")]
+    WrongKey(String),
+    /// An object of an instance is not valid.
+    #[error("{address}: {problem}")]
+    Object {
+        /// The address of the instance.
+        address: String,
+        /// The problem.
+        problem: ObjectMalformation,
+    },
+    /// The same object appears twice.
+    #[error("{0} appears twice")]
+    Twice(String),
 }
 
-/// The version of the tool that wrote the state does not have the form of a version.
-pub(super) fn writer_version(text: &str) -> String {
-    format!("its terraform_version is {text:?}, which is not a version number")
+/// Why an object of an instance is not valid.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ObjectMalformation {
+    /// The deposed key has the wrong length.
+    #[error("the deposed key {0:?} is not valid")]
+    DeposedKey(String),
+    /// The status is unknown.
+    #[error("the status {0:?} is not valid: only \"tainted\" is allowed")]
+    Status(String),
+    /// The private data is not base64.
+    #[error("`private` is not base64")]
+    Private,
+    /// An attribute step of a sensitive path has no name.
+    #[error("a sensitive path has a get_attr step that is not a string")]
+    AttributeStep,
+    /// A step of a sensitive path has an unknown type.
+    #[error("a sensitive path has a step of the unknown type {0:?}")]
+    PathStep(String),
+    /// A value is not JSON.
+    #[error("{0}")]
+    Json(#[from] JsonError),
 }
 
-/// The text is not UTF-8.
-pub(super) fn not_utf8(error: &dyn Display) -> String {
-    format!("not UTF-8: {error}")
-}
-
-/// The text is not a JSON object.
-pub(super) fn not_an_object() -> String {
-    "not a JSON object".to_owned()
-}
-
-/// The file has two versions.
-pub(super) fn two_versions() -> String {
-    "it has two `version` keys".to_owned()
-}
-
-/// The version is not a number.
-pub(super) fn version_not_a_number(version: &str) -> String {
-    format!("`version` is {version}, which is not a whole number")
-}
-
-/// The file has no version.
-pub(super) fn no_version() -> String {
-    "it has no `version`".to_owned()
-}
-
-/// The path of a module is not valid.
-pub(super) fn module_path(path: &[String]) -> String {
-    format!("it has a module with the path {path:?}, which is not valid")
-}
-
-/// The name of a resource is not valid.
-pub(super) fn resource_name(name: &str) -> String {
-    format!("it has a resource with the name {name:?}, which is not valid")
-}
-
-/// The mode of a resource is unknown.
-pub(super) fn resource_mode(resource: &str, mode: &str) -> String {
-    format!("resource {resource} has the unknown mode {mode:?}")
-}
-
-/// The instance key of a resource is not a whole number.
-pub(super) fn fractional_key(resource: &str, key: &dyn Display) -> String {
-    format!("an instance of {resource} has the key {key}, which is not a whole number")
-}
-
-/// The instance key of a resource is neither a number nor a string.
-pub(super) fn wrong_key(resource: &str) -> String {
-    format!("an instance of {resource} has a key that is neither a number nor a string")
-}
-
-/// An object of an instance is not valid.
-pub(super) fn in_instance(address: &str, what: &str) -> String {
-    format!("{address}: {what}")
-}
-
-/// A deposed key has the wrong length.
-pub(super) fn deposed_key(key: &str) -> String {
-    format!("the deposed key {key:?} is not valid")
-}
-
-/// The same object appears twice.
-pub(super) fn twice(address: &str) -> String {
-    format!("{address} appears twice")
-}
-
-/// The status of an object is unknown.
-pub(super) fn object_status(status: &str) -> String {
-    format!("the status {status:?} is not valid: only \"tainted\" is allowed")
-}
-
-/// The private data is not base64.
-pub(super) fn private_encoding() -> String {
-    "`private` is not base64".to_owned()
-}
-
-/// An attribute step of a sensitive path has no name.
-pub(super) fn attribute_step() -> String {
-    "a sensitive path has a get_attr step that is not a string".to_owned()
-}
-
-/// A step of a sensitive path has an unknown type.
-pub(super) fn path_step(kind: &str) -> String {
-    format!("a sensitive path has a step of the unknown type {kind:?}")
+/// The error about a state file that does not have the form of one.
+pub(super) fn malformed<M: Into<Malformation>>(place: &str) -> impl Fn(M) -> StateFileError + Copy + '_ {
+    move |what| StateFileError::Malformed { place: place.to_owned(), what: what.into() }
 }
 
 /// The type of an output is not valid.

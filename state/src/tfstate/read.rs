@@ -13,9 +13,10 @@ use weft_graph_format::stored::is_provider_memory;
 
 use super::digit::find_format_digit;
 use super::owner::Owners;
-use super::{ContentProblem, NO_LINEAGE, StateFile, StateFileError, problems};
+use super::problems::{self, Malformation, ObjectMalformation};
+use super::{ContentProblem, NO_LINEAGE, StateFile, StateFileError};
 use crate::check::{CheckObject, CheckRecord, StoredStatus};
-use crate::json::canonical;
+use crate::json::{JsonError, canonical};
 use crate::record::{InstanceObject, InstanceRecord, Opaque, OutputRecord, PathStep, RawJson, read_module};
 
 #[derive(Deserialize)]
@@ -131,10 +132,11 @@ pub(super) fn parse(text: &[u8], place: &str) -> Result<StateFile, StateFileErro
     if find_format_digit(text, place)?.sealed {
         return Err(StateFileError::Encrypted { place: place.to_owned() });
     }
-    let malformed = problems::malformed(place);
-    let form: FileForm = serde_json::from_slice(text).map_err(|error| malformed(error.to_string()))?;
+    let malformed = problems::malformed::<Malformation>(place);
+    let form: FileForm =
+        serde_json::from_slice(text).map_err(|error| malformed(Malformation::Shape(error.to_string())))?;
     if !form.terraform_version.is_empty() && !is_version(&form.terraform_version) {
-        return Err(malformed(problems::writer_version(&form.terraform_version)));
+        return Err(malformed(Malformation::WriterVersion(form.terraform_version)));
     }
     let mut file = StateFile {
         terraform_version: form.terraform_version,
@@ -142,6 +144,7 @@ pub(super) fn parse(text: &[u8], place: &str) -> Result<StateFile, StateFileErro
         lineage: if form.lineage.is_empty() { NO_LINEAGE.to_owned() } else { form.lineage },
         ..StateFile::default()
     };
+    let not_json = problems::malformed::<JsonError>(place);
     let mut found = Vec::new();
     let memories = form.weft_providers.unwrap_or_default();
     for (name, output) in named(form.outputs.unwrap_or_default(), memories) {
@@ -149,8 +152,8 @@ pub(super) fn parse(text: &[u8], place: &str) -> Result<StateFile, StateFileErro
             found.push(problems::output_type(&name, &error));
         }
         let record = OutputRecord {
-            value: raw(&output.value).map_err(malformed)?,
-            value_type: raw(&output.value_type).map_err(malformed)?,
+            value: raw(&output.value).map_err(not_json)?,
+            value_type: raw(&output.value_type).map_err(not_json)?,
             sensitive: output.sensitive.unwrap_or_default(),
             deprecated: output.deprecated.filter(|text| !text.is_empty()),
         };
@@ -177,13 +180,17 @@ fn named(
 }
 
 /// Reads one entry of `resources`, and adds each of its instances.
-fn read_resource(file: &mut StateFile, resource: ResourceForm, found: &mut Vec<ContentProblem>) -> Result<(), String> {
+fn read_resource(
+    file: &mut StateFile,
+    resource: ResourceForm,
+    found: &mut Vec<ContentProblem>,
+) -> Result<(), Malformation> {
     let plain = format!("{}.{}", resource.resource_type, resource.name);
     let Some(mut owners) = Owners::new(&plain, resource.provider.as_deref(), found) else { return Ok(()) };
     let mode = match resource.mode.as_str() {
         "managed" => ResourceMode::Managed,
         "data" => ResourceMode::Data,
-        mode => return Err(problems::resource_mode(&plain, mode)),
+        mode => return Err(Malformation::ResourceMode { resource: plain, mode: mode.to_owned() }),
     };
     let module = match read_module(&resource.module.unwrap_or_default()) {
         Ok(module) => module,
@@ -206,15 +213,17 @@ fn read_resource(file: &mut StateFile, resource: ResourceForm, found: &mut Vec<C
             None | Some(KeyForm(serde_json::Value::Null)) => InstanceKey::None,
             Some(KeyForm(serde_json::Value::String(key))) => InstanceKey::String(key.into()),
             Some(KeyForm(serde_json::Value::Number(number))) => {
-                whole_number(number).map(InstanceKey::Int).ok_or_else(|| problems::fractional_key(&plain, number))?
+                let fractional = || Malformation::FractionalKey { resource: plain.clone(), key: number.clone() };
+                whole_number(number).map(InstanceKey::Int).ok_or_else(fractional)?
             }
-            Some(KeyForm(_)) => return Err(problems::wrong_key(&plain)),
+            Some(KeyForm(_)) => return Err(Malformation::WrongKey(plain)),
         };
         let Some(provider) = owners.of(object.provider.as_deref(), found) else { continue };
         let typed = whole.instance(key);
         let address = typed.to_string();
         let deposed = object.deposed.clone().filter(|key| !key.is_empty());
-        let object = read_object(object).map_err(|what| problems::in_instance(&address, &what))?;
+        let in_object = |problem| Malformation::Object { address: address.clone(), problem };
+        let object = read_object(object).map_err(in_object)?;
         let record =
             file.instances.entry(address.clone()).or_insert_with(|| InstanceRecord::new(typed, provider.clone()));
         let twice = match deposed {
@@ -223,13 +232,13 @@ fn read_resource(file: &mut StateFile, resource: ResourceForm, found: &mut Vec<C
                 record.current.replace(object).is_some()
             }
             Some(text) => {
-                let key = DeposedKey::parse(&text)
-                    .ok_or_else(|| problems::in_instance(&address, &problems::deposed_key(&text)))?;
+                let key = DeposedKey::parse(&text);
+                let key = key.ok_or_else(|| in_object(ObjectMalformation::DeposedKey(text)))?;
                 record.deposed.insert(key, object).is_some()
             }
         };
         if twice {
-            return Err(problems::twice(&address));
+            return Err(Malformation::Twice(address));
         }
     }
     Ok(())
@@ -246,15 +255,15 @@ fn whole_number(number: &serde_json::Number) -> Option<i64> {
 }
 
 /// Reads one entry of `instances`.
-fn read_object(form: ObjectForm) -> Result<InstanceObject, String> {
+fn read_object(form: ObjectForm) -> Result<InstanceObject, ObjectMalformation> {
     let tainted = match form.status.as_deref() {
         None | Some("") => false,
         Some("tainted") => true,
-        Some(status) => return Err(problems::object_status(status)),
+        Some(status) => return Err(ObjectMalformation::Status(status.to_owned())),
     };
     let private = match form.private {
         None => Vec::new(),
-        Some(text) => data_encoding::BASE64.decode(text.as_bytes()).map_err(|_| problems::private_encoding())?,
+        Some(text) => data_encoding::BASE64.decode(text.as_bytes()).map_err(|_| ObjectMalformation::Private)?,
     };
     let attributes = form.attributes.filter(|text| text.get() != "null");
     let flat = if attributes.is_some() { None } else { form.attributes_flat };
@@ -271,7 +280,7 @@ fn read_object(form: ObjectForm) -> Result<InstanceObject, String> {
             .unwrap_or_default()
             .into_iter()
             .map(|path| path.into_iter().map(read_step).collect())
-            .collect::<Result<_, String>>()?,
+            .collect::<Result<_, ObjectMalformation>>()?,
         private: Opaque(private),
         dependencies: form.dependencies.unwrap_or_default(),
         create_before_destroy: form.create_before_destroy.unwrap_or_default(),
@@ -282,13 +291,13 @@ fn read_object(form: ObjectForm) -> Result<InstanceObject, String> {
     })
 }
 
-fn read_step(form: StepForm) -> Result<PathStep, String> {
+fn read_step(form: StepForm) -> Result<PathStep, ObjectMalformation> {
     match form.kind.as_str() {
-        "get_attr" => {
-            serde_json::from_str(form.value.get()).map(PathStep::Attribute).map_err(|_| problems::attribute_step())
-        }
-        "index" => raw(&form.value).map(PathStep::index),
-        kind => Err(problems::path_step(kind)),
+        "get_attr" => serde_json::from_str(form.value.get())
+            .map(PathStep::Attribute)
+            .map_err(|_| ObjectMalformation::AttributeStep),
+        "index" => Ok(PathStep::index(raw(&form.value)?)),
+        kind => Err(ObjectMalformation::PathStep(kind.to_owned())),
     }
 }
 
@@ -307,6 +316,6 @@ fn read_check(form: CheckForm) -> CheckRecord {
 }
 
 /// Converts a part of the file to canonical JSON.
-fn raw(text: &RawValue) -> Result<RawJson, String> {
-    canonical(text.get()).map(RawJson::from).map_err(|error| error.to_string())
+fn raw(text: &RawValue) -> Result<RawJson, JsonError> {
+    canonical(text.get()).map(RawJson::from)
 }

@@ -10,8 +10,8 @@ use rustls::pki_types::pem::PemObject as _;
 use serde_json::{Map, Value as Json, json};
 
 use super::super::expiring::Expiring;
+use super::problems::{LoginProblem, LoginRefusal};
 use super::profiles::Sso;
-use crate::client::reason;
 use crate::jwt;
 
 /// The time limit of a request.
@@ -37,8 +37,8 @@ pub(super) struct Logins<'a> {
     pub(super) variable: &'a (dyn Fn(&str) -> Option<String> + Sync),
 }
 
-/// A value, or a message about why there are no credentials.
-type LoginResult<T> = Result<T, String>;
+/// A value, or the reason why there are no credentials.
+type LoginResult<T> = Result<T, LoginProblem>;
 
 impl Logins<'_> {
     fn address(&self, (service, variable): (&str, &str), region: &str) -> String {
@@ -60,26 +60,26 @@ impl Logins<'_> {
             Some(session) => format!("aws sso login --sso-session {session}"),
             None => format!("aws sso login --profile {}", sso.profile),
         };
-        let way_out = |error: String| format!("{error}; log in with \"{command}\"");
+        let way_out = |problem| LoginProblem::LogIn { problem: Box::new(problem), command: command.clone() };
         let token = token.map_err(way_out)?;
         let url = format!("{}/federation/credentials", self.address(SSO, &sso.region));
         let query = crate::exchange::query(&[("role_name", &sso.role), ("account_id", &sso.account)]);
         let ask =
             |token: String| answer(self.http.get(format!("{url}?{query}")).header("x-amz-sso_bearer_token", token));
         let mut asked = ask(token).await;
-        if let Err(LoginRefusal::Unauthorized(_)) = asked
+        if asked.as_ref().is_err_and(LoginRefusal::is_unauthorized)
             && let Ok(renewed) = self.sso_token(sso, &path, true).await
         {
             // The service may revoke a token before its expiry, so the request is retried once with a renewed token.
             asked = ask(renewed).await;
         }
-        let answer = asked.map_err(|error| match error {
-            LoginRefusal::Unauthorized(error) => way_out(format!("the SSO session has ended: {error}")),
-            error => format!("the role {} of the account {}: {}", sso.role, sso.account, error.words()),
+        let answer = asked.map_err(|refusal| match refusal.is_unauthorized() {
+            true => way_out(LoginProblem::SsoEnded(refusal)),
+            false => LoginProblem::Role { role: sso.role.clone(), account: sso.account.clone(), refusal },
         })?;
         let text = |name: &str| answer.pointer(&format!("/roleCredentials/{name}")).and_then(Json::as_str);
         let (Some(id), Some(secret)) = (text("accessKeyId"), text("secretAccessKey")) else {
-            return Err("the response of SSO has no keys".to_owned());
+            return Err(LoginProblem::NoKeys);
         };
         let expires = answer.pointer("/roleCredentials/expiration").and_then(Json::as_u64);
         let expires = expires.and_then(|millis| UNIX_EPOCH.checked_add(Duration::from_millis(millis)));
@@ -97,7 +97,7 @@ impl Logins<'_> {
         let part = |name: &str| cached.text(name).map(str::to_owned);
         let parts = (part("clientId"), part("clientSecret"), part("refreshToken"));
         let (Some(_), (Some(id), Some(secret), Some(refresh))) = (&sso.session, parts) else {
-            return Err("the SSO session has expired".to_owned());
+            return Err(LoginProblem::SsoExpired);
         };
         let url = format!("{}/token", self.address(OIDC, &sso.region));
         let body = json!({"clientId": id, "clientSecret": secret, "grantType": GRANT, "refreshToken": refresh});
@@ -109,12 +109,12 @@ impl Logins<'_> {
                 let expires = again.text("expiresAt").and_then(moment);
                 return match (again.text("accessToken"), expires.is_some_and(|time| time > SystemTime::now())) {
                     (Some(token), true) => Ok(token.to_owned()),
-                    _ => Err(format!("the SSO session has expired, and cannot be renewed: {}", error.words())),
+                    _ => Err(LoginProblem::SsoNotRenewed(error)),
                 };
             }
         };
         let Some(token) = renewed.get("accessToken").and_then(Json::as_str) else {
-            return Err("the SSO session has expired, and the response to its renewal has no token".to_owned());
+            return Err(LoginProblem::NoToken);
         };
         cached.fields.insert("accessToken".to_owned(), token.into());
         cached.fields.insert("expiresAt".to_owned(), ending(&renewed).into());
@@ -137,7 +137,7 @@ impl Logins<'_> {
         let folder = (self.variable)("AWS_LOGIN_CACHE_DIRECTORY").map(PathBuf::from);
         let folder = folder.unwrap_or_else(|| self.home.join(".aws/login/cache"));
         let path = folder.join(hashed(&SHA256, session.trim()));
-        let way_out = |error: String| format!("{error}; log in with \"aws login\"");
+        let way_out = |problem| LoginProblem::LogIn { problem: Box::new(problem), command: "aws login".to_owned() };
         let mut cached = read(&path).map_err(way_out)?;
         let mut values = Vec::new();
         for name in LOGIN_FIELDS {
@@ -152,14 +152,14 @@ impl Logins<'_> {
         let body = json!({"clientId": client, "grantType": GRANT, "refreshToken": refresh});
         let proof = proof(&url, key)?;
         let renewed = answer(with_json(self.http.post(url), &body).header("dpop", proof)).await;
-        let renewed = renewed.map_err(|error| way_out(format!("the login has ended: {}", error.words())))?;
+        let renewed = renewed.map_err(|refusal| way_out(LoginProblem::Ended(refusal)))?;
         let ending = ending(&renewed);
         let Some(Json::Object(token)) = cached.fields.get_mut("accessToken") else {
             return Err(cached.lacks("accessToken"));
         };
         for name in ["accessKeyId", "secretAccessKey", "sessionToken"] {
             let value = renewed.pointer(&format!("/accessToken/{name}")).cloned();
-            token.insert(name.to_owned(), value.ok_or("the response to the renewal of the login has no keys")?);
+            token.insert(name.to_owned(), value.ok_or(LoginProblem::NoRenewedKeys)?);
         }
         token.insert("expiresAt".to_owned(), ending.into());
         if let Some(refresh) = renewed.get("refreshToken") {
@@ -198,13 +198,13 @@ fn ending(answer: &Json) -> String {
 
 /// A proof of possession of the key of a login (RFC 9449).
 fn proof(url: &str, key: &str) -> LoginResult<String> {
-    let key = PrivateKeyDer::from_pem_slice(key.as_bytes()).map_err(|_| "the key of the login cannot be read")?;
+    let key = PrivateKeyDer::from_pem_slice(key.as_bytes()).map_err(|_| LoginProblem::Key)?;
     let mut id = [0; 16];
-    getrandom::fill(&mut id).map_err(|error| error.to_string())?;
+    getrandom::fill(&mut id).map_err(LoginProblem::Random)?;
     let id: String = id.iter().map(|byte| format!("{byte:02x}")).collect();
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
     let claims = json!({"jti": id, "htm": "POST", "htu": url, "iat": now});
-    jwt::with_own_key("dpop+jwt", &claims, &key)
+    Ok(jwt::with_own_key("dpop+jwt", &claims, &key)?)
 }
 
 /// The content of a file with a token.
@@ -214,12 +214,11 @@ struct Cached {
 }
 
 fn read(path: &Path) -> LoginResult<Cached> {
-    let named = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
-    let text = std::fs::read_to_string(path).map_err(|error| named(&error))?;
+    let text = std::fs::read_to_string(path);
+    let text = text.map_err(|error| LoginProblem::Unreadable { path: path.to_owned(), error })?;
     match serde_json::from_str(&text) {
         Ok(Json::Object(fields)) => Ok(Cached { path: path.to_owned(), fields }),
-        // The message of the parser could quote a part of the token.
-        _ => Err(named(&"the file is not a JSON object")),
+        _ => Err(LoginProblem::NotAnObject { path: path.to_owned() }),
     }
 }
 
@@ -228,14 +227,14 @@ impl Cached {
         self.fields.get(name).and_then(Json::as_str).filter(|text| !text.is_empty())
     }
 
-    fn lacks(&self, name: &str) -> String {
-        format!("{}: it has no valid {name}", self.path.display())
+    fn lacks(&self, name: &'static str) -> LoginProblem {
+        LoginProblem::Lacks { path: self.path.clone(), name }
     }
 
     /// Replaces the file. The new file has the permissions of the old file.
     fn write(&self) -> LoginResult<()> {
         let beside = self.path.with_extension(format!("tmp-{}", std::process::id()));
-        let write = || {
+        let write = || -> std::io::Result<()> {
             let rights = std::fs::metadata(&self.path)?.permissions();
             // The empty file is created with permissions for its owner only. So no other user can read the content
             // before the file gets the permissions of the old file.
@@ -244,7 +243,7 @@ impl Cached {
             std::fs::set_permissions(&beside, rights)?;
             std::fs::rename(&beside, &self.path)
         };
-        write().map_err(|error: std::io::Error| format!("{}: it cannot be replaced: {error}", self.path.display()))
+        write().map_err(|error| LoginProblem::NotReplaced { path: self.path.clone(), error })
     }
 }
 
@@ -261,38 +260,18 @@ fn with_json(request: RequestBuilder, body: &Json) -> RequestBuilder {
     request.header("content-type", "application/json").body(body.to_string())
 }
 
-/// Why a request to a service failed.
-enum LoginRefusal {
-    /// The token is not valid.
-    Unauthorized(String),
-    Other(String),
-}
-
-impl LoginRefusal {
-    fn words(self) -> String {
-        match self {
-            LoginRefusal::Unauthorized(words) | LoginRefusal::Other(words) => words,
-        }
-    }
-}
-
 /// The JSON of a response.
 async fn answer(request: RequestBuilder) -> Result<Json, LoginRefusal> {
-    let failed = |error: reqwest::Error| LoginRefusal::Other(reason(&error));
-    let answer = request.timeout(TIME_LIMIT).send().await.map_err(failed)?;
+    let answer = request.timeout(TIME_LIMIT).send().await.map_err(LoginRefusal::Request)?;
     let status = answer.status();
-    let body = answer.bytes().await.map_err(failed)?;
+    let body = answer.bytes().await.map_err(LoginRefusal::Request)?;
     let json: Json = serde_json::from_slice(&body).unwrap_or_default();
     if status.is_success() {
         return Ok(json);
     }
     let field = |name: &str| json.get(name).and_then(Json::as_str);
     let words = field("error_description").or(field("message")).or(field("error"));
-    let words = words.map_or_else(|| format!("it answered {status}"), |words| format!("it answered {status}: {words}"));
-    Err(match status {
-        reqwest::StatusCode::UNAUTHORIZED => LoginRefusal::Unauthorized(words),
-        _ => LoginRefusal::Other(words),
-    })
+    Err(LoginRefusal::Refused { status, words: words.map(str::to_owned) })
 }
 
 #[cfg(test)]

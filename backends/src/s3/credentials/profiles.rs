@@ -6,6 +6,8 @@ use std::path::PathBuf;
 
 use serde_json::{Map, Value as Json};
 
+use super::problems::ProfileProblem;
+
 /// The minimum duration of a role's session in a profile, in seconds. A shorter duration counts as not set.
 const SHORTEST_SESSION: u64 = 16 * 60;
 /// The settings that name a source of credentials. A profile may have only one of these settings.
@@ -104,14 +106,16 @@ impl Profiles {
     /// The method by which a profile gets its credentials.
     ///
     /// # Errors
-    /// Returns a message if the profile is missing or incomplete.
-    pub(super) fn way(&self, first: &str) -> Result<Way, String> {
+    /// Returns an error if the profile is missing or incomplete.
+    pub(super) fn way(&self, first: &str) -> Result<Way, ProfileProblem> {
         let mut roles = Vec::new();
         let mut seen = BTreeSet::new();
         // `serves`: whether the profile is the source of another profile.
         let (mut name, mut serves) = (first, false);
         loop {
-            let Some(section) = self.profiles.get(name) else { return Err(format!("there is no profile {name:?}")) };
+            let Some(section) = self.profiles.get(name) else {
+                return Err(ProfileProblem::Missing(name.to_owned()));
+            };
             let again = !seen.insert(name);
             let profile = ChainedProfile { name, section, again };
             profile.check()?;
@@ -123,7 +127,8 @@ impl Profiles {
                 None => {
                     let base = self.base(&profile)?;
                     if serves && base == Base::Surroundings {
-                        return Err(format!("the profile {name:?} has no credentials for the profile {first:?}"));
+                        let (name, first) = (name.to_owned(), first.to_owned());
+                        return Err(ProfileProblem::NoCredentials { name, first });
                     }
                     if matches!(base, Base::Token(..)) {
                         // The base already contains the role of this profile.
@@ -136,7 +141,7 @@ impl Profiles {
         }
     }
 
-    fn base(&self, profile: &ChainedProfile<'_>) -> Result<Base, String> {
+    fn base(&self, profile: &ChainedProfile<'_>) -> Result<Base, ProfileProblem> {
         if let Some((id, secret)) = profile.keys() {
             let token = profile.text("aws_session_token").map(str::to_owned);
             return Ok(Base::Keys(id.to_owned(), secret.to_owned(), token));
@@ -146,7 +151,7 @@ impl Profiles {
         }
         if let Some(file) = profile.text("web_identity_token_file") {
             let role = profile.role()?;
-            let role = role.ok_or_else(|| format!("the profile {:?} is its own source", profile.name))?;
+            let role = role.ok_or_else(|| ProfileProblem::OwnSource(profile.name.to_owned()))?;
             return Ok(Base::Token(role, PathBuf::from(file)));
         }
         if profile.text("sso_session").is_some() || SSO.iter().any(|name| profile.text(name).is_some()) {
@@ -161,14 +166,15 @@ impl Profiles {
         })
     }
 
-    fn sso(&self, profile: &ChainedProfile<'_>) -> Result<Sso, String> {
+    fn sso(&self, profile: &ChainedProfile<'_>) -> Result<Sso, ProfileProblem> {
         let name = profile.name;
         let session = profile.text("sso_session");
         let section = match session {
             Some(session) => {
                 let found = self.sessions.get(session.trim());
-                found.ok_or_else(|| {
-                    format!("the profile {name:?} names the SSO session {session:?}, which is missing")
+                found.ok_or_else(|| ProfileProblem::NoSession {
+                    profile: name.to_owned(),
+                    session: session.to_owned(),
                 })?
             }
             None => profile.section,
@@ -177,11 +183,11 @@ impl Profiles {
         for key in ["sso_region", "sso_start_url"] {
             let (own, of_session) = (set(profile.section, key), set(section, key));
             if own.is_some() && of_session.is_some() && own != of_session {
-                return Err(format!("{key} of the profile {name:?} differs from that of its SSO session"));
+                return Err(ProfileProblem::OtherInSession { key, profile: name.to_owned() });
             }
         }
-        let part = |section: &Section, key: &str| {
-            set(section, key).ok_or_else(|| format!("the profile {name:?} uses SSO, but {key} is not set"))
+        let part = |section: &Section, key: &'static str| {
+            set(section, key).ok_or_else(|| ProfileProblem::NotSet { profile: name.to_owned(), key })
         };
         Ok(Sso {
             profile: name.to_owned(),
@@ -243,34 +249,31 @@ impl<'a> ChainedProfile<'a> {
         Some((self.text("aws_access_key_id")?, self.text("aws_secret_access_key")?))
     }
 
-    fn check(&self) -> Result<(), String> {
-        let name = self.name;
+    fn check(&self) -> Result<(), ProfileProblem> {
+        let name = || self.name.to_owned();
         if self.text("aws_access_key_id").is_some() != self.text("aws_secret_access_key").is_some() {
-            return Err(format!("the profile {name:?} has only one of aws_access_key_id and aws_secret_access_key"));
+            return Err(ProfileProblem::HalfKeys(name()));
         }
         if self.again {
             return Ok(());
         }
-        let sources: Vec<&str> = SOURCES.into_iter().filter(|source| self.text(source).is_some()).collect();
+        let sources: Vec<&'static str> = SOURCES.into_iter().filter(|source| self.text(source).is_some()).collect();
         if let [first, second, ..] = sources.as_slice() {
-            return Err(format!("the profile {name:?} has both {first} and {second}"));
+            return Err(ProfileProblem::TwoSources { name: name(), first, second });
         }
         match sources.first() {
             Some(source) if *source != "credential_process" && self.text("role_arn").is_none() => {
-                Err(format!("the profile {name:?} has {source} without role_arn"))
+                Err(ProfileProblem::NoRole { name: name(), key: source })
             }
             _ => Ok(()),
         }
     }
 
     /// The role that the profile names, in the form of the argument `assume_role`.
-    fn role(&self) -> Result<Option<Map<String, Json>>, String> {
+    fn role(&self) -> Result<Option<Map<String, Json>>, ProfileProblem> {
         let Some(role) = self.text("role_arn").filter(|_| !self.again) else { return Ok(None) };
         if self.text("mfa_serial").is_some() {
-            let name = self.name;
-            return Err(format!(
-                "the role of the profile {name:?} requires an MFA code (mfa_serial), which Weft does not support"
-            ));
+            return Err(ProfileProblem::Mfa(self.name.to_owned()));
         }
         let mut found = Map::from_iter([("role_arn".to_owned(), Json::from(role))]);
         for (key, setting) in [("role_session_name", "session_name"), ("external_id", "external_id")] {
@@ -339,13 +342,13 @@ mod tests {
     }
 
     /// The base and the roles of a result, as one text.
-    fn shown(way: Result<Way, String>) -> String {
+    fn shown(way: Result<Way, ProfileProblem>) -> String {
         match way {
             Ok(Way { base, roles }) => {
                 let roles: Vec<&str> = roles.iter().filter_map(|role| role["role_arn"].as_str()).collect();
                 format!("{base:?} {roles:?}")
             }
-            Err(error) => error,
+            Err(error) => error.to_string(),
         }
     }
 
@@ -450,7 +453,7 @@ mod tests {
             ),
         ] {
             let found = profiles(&config, "").way("p").map(|way| way.base);
-            assert_eq!(found, want.map_err(str::to_owned), "{config}");
+            assert_eq!(found.map_err(|problem| problem.to_string()), want.map_err(str::to_owned), "{config}");
         }
     }
 

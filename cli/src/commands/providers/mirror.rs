@@ -1,7 +1,7 @@
 //! `weft providers mirror`: downloads the packages that a configuration needs into a directory that serves as a mirror.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value as Json, json};
 use weft_graph_format::address::ProviderSource;
@@ -74,9 +74,9 @@ fn mirror_all(invocation: &Invocation<'_>) -> Result<Exit, Exit> {
     let fetched = block_on(fetch_all(invocation, &installer, &platforms, &required, &lock, root));
     let mut failed = !fetched.map_err(|problem| fail(vec![problem]))?;
     for source in required.keys() {
-        if let Err(detail) = index(root, source) {
+        if let Err(problem) = index(root, source) {
             failed = true;
-            view.diagnostics(&[problems::index_not_updated(detail)]);
+            view.diagnostics(&[problems::index_not_updated(&problem)]);
         }
     }
     Ok(if failed { Exit::FAILED } else { Exit::DONE })
@@ -129,9 +129,20 @@ async fn fetch_all(
     well
 }
 
+/// Why the index of a mirror is not updated.
+#[derive(Debug, thiserror::Error)]
+enum IndexProblem {
+    #[error("{0}")]
+    Search(#[from] mirror::SearchError),
+    #[error("{0}")]
+    Archive(#[from] archive::ArchiveError),
+    #[error("{}: {error}", path.display())]
+    Write { path: PathBuf, error: std::io::Error },
+}
+
 /// Writes `index.json` and `VERSION.json`, so that the directory can be served as a network mirror.
-fn index(root: &Path, source: &ProviderSource) -> Result<(), String> {
-    let found = mirror::search(root, source).map_err(|error| format!("{error}."))?;
+fn index(root: &Path, source: &ProviderSource) -> Result<(), IndexProblem> {
+    let found = mirror::search(root, source)?;
     let folder = mirror::provider_folder(root, source);
     if found.is_empty() {
         return Ok(());
@@ -139,7 +150,7 @@ fn index(root: &Path, source: &ProviderSource) -> Result<(), String> {
     let write = |name: String, document: &Json| {
         let path = folder.join(name);
         let text = serde_json::to_string_pretty(document).unwrap_or_default();
-        std::fs::write(&path, text).map_err(|error| format!("{}: {error}.", path.display()))
+        std::fs::write(&path, text).map_err(|error| IndexProblem::Write { path, error })
     };
     let versions: BTreeMap<String, Json> = found.keys().map(|version| (version.to_string(), json!({}))).collect();
     write("index.json".to_owned(), &json!({ "versions": versions }))?;
@@ -148,7 +159,7 @@ fn index(root: &Path, source: &ProviderSource) -> Result<(), String> {
         for (platform, location) in platforms {
             let mirror::Location::Packed(path) = &location else { continue };
             let url = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            let hash = archive::checksum(path).map_err(|problem| format!("{problem}."))?;
+            let hash = archive::checksum(path)?;
             archives.insert(platform.to_string(), json!({ "hashes": [hash.as_str()], "url": url }));
         }
         write(format!("{version}.json"), &json!({ "archives": archives }))?;

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_providers::platform::Platform;
+use weft_registry::cli_config::MirrorUrlProblem;
 
 /// The text of `-platform` is not a platform.
 pub fn invalid_platform(text: &str) -> Diagnostic {
@@ -50,8 +51,8 @@ pub fn schemas_without_json() -> Diagnostic {
 }
 
 /// The URL of `-net-mirror` is not valid.
-pub fn invalid_mirror(detail: String) -> Diagnostic {
-    Diagnostic::error("Invalid installation method options", detail)
+pub fn invalid_mirror(problem: MirrorUrlProblem) -> Diagnostic {
+    Diagnostic::error("Invalid installation method options", problem.to_string())
 }
 
 /// The template of `-oci-mirror` is not valid.
@@ -90,8 +91,8 @@ pub fn provider_not_required(name: &str) -> Diagnostic {
 }
 
 /// The index of a mirror cannot be updated.
-pub fn index_not_updated(detail: String) -> Diagnostic {
-    Diagnostic::error("Failed to update the mirror's index", detail)
+pub fn index_not_updated(problem: &dyn Display) -> Diagnostic {
+    Diagnostic::error("Failed to update the mirror's index", format!("{problem}."))
 }
 
 /// A provider that is to be mirrored is not available.

@@ -53,6 +53,51 @@ struct Entry {
     id: Option<String>,
 }
 
+/// Why a text is not a file of decisions.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum DocumentProblem {
+    #[error("it is larger than {MOST_BYTES} bytes")]
+    TooLarge,
+    #[error("it is not a JSON object")]
+    NotAnObject,
+    #[error("{0}")]
+    Form(#[from] serde_json::Error),
+    #[error("format_version is {0}, but this version of Weft reads only {FORMAT_VERSION}")]
+    Version(u32),
+    /// The decisions are for another run than the one that the command names.
+    #[error("it is for run {0}")]
+    OtherRun(RunId),
+}
+
+/// An entry that cannot be carried out.
+#[derive(Debug, thiserror::Error)]
+#[error("resolutions[{place}] ({address}): {problem}")]
+pub(super) struct InvalidEntry {
+    place: usize,
+    address: String,
+    problem: EntryProblem,
+}
+
+/// Why an entry cannot be carried out.
+#[derive(Debug, thiserror::Error)]
+enum EntryProblem {
+    #[error("this object is not in doubt")]
+    NotInDoubt,
+    /// The decision does not fit the doubt.
+    #[error("{}", .0.detail)]
+    Unfit(Box<Diagnostic>),
+    #[error("it is listed twice")]
+    Twice,
+    #[error("another entry adopts {0} too")]
+    AdoptedTwice(String),
+    #[error("adopt needs an id")]
+    NoId,
+    #[error("{0} takes no id")]
+    UnwantedId(String),
+    #[error("the decision is {0:?}: use adopt, absent, retry or forget")]
+    Decision(String),
+}
+
 impl Resolutions {
     /// Reads a file.
     ///
@@ -62,21 +107,21 @@ impl Resolutions {
         let unreadable = |error: std::io::Error| problems::resolutions_unreadable(path, &error);
         let size = std::fs::metadata(path).map_err(unreadable)?.len();
         if size > MOST_BYTES {
-            return Err(problems::resolutions_invalid(path, &[format!("it is larger than {MOST_BYTES} bytes")]));
+            return Err(problems::resolutions_invalid(path, &[DocumentProblem::TooLarge]));
         }
         let text = std::fs::read_to_string(path).map_err(unreadable)?;
         Resolutions::parse(&text).map_err(|why| problems::resolutions_invalid(path, &[why]))
     }
 
-    fn parse(text: &str) -> Result<Resolutions, String> {
+    fn parse(text: &str) -> Result<Resolutions, DocumentProblem> {
         // serde would also accept a JSON array, with the fields of the document in order.
         if !text.trim_start().starts_with('{') {
-            return Err("it is not a JSON object".to_owned());
+            return Err(DocumentProblem::NotAnObject);
         }
-        let found: Resolutions = serde_json::from_str(text).map_err(|error| error.to_string())?;
+        let found: Resolutions = serde_json::from_str(text)?;
         match found.format_version {
             FORMAT_VERSION => Ok(found),
-            other => Err(format!("format_version is {other}, but this version of Weft reads only {FORMAT_VERSION}")),
+            other => Err(DocumentProblem::Version(other)),
         }
     }
 
@@ -91,33 +136,33 @@ impl Resolutions {
     /// Each decision with its doubt, if all decisions can be carried out.
     ///
     /// # Errors
-    /// Returns the problems of the entries, one message for each invalid entry.
+    /// Returns the problems of the entries, one for each invalid entry.
     pub(super) fn matched(
         self,
         doubts: &[OpenDoubt],
         owners: &IdOwners,
-    ) -> Result<Vec<(OpenDoubt, Decision)>, Vec<String>> {
+    ) -> Result<Vec<(OpenDoubt, Decision)>, Vec<InvalidEntry>> {
         let by_object: BTreeMap<(&str, Option<&str>), &OpenDoubt> =
             doubts.iter().map(|doubt| ((doubt.address.as_str(), doubt.deposed.as_deref()), doubt)).collect();
         let (mut matched, mut wrong) = (Vec::new(), Vec::new());
         let (mut named, mut adopted) = (BTreeSet::new(), BTreeSet::new());
         for (place, entry) in self.resolutions.into_iter().enumerate() {
-            let which = format!("resolutions[{place}] ({})", entry.address);
+            let invalid = |problem| InvalidEntry { place, address: entry.address.clone(), problem };
             let checked = entry.decision().and_then(|decision| {
                 let key = (entry.address.as_str(), entry.deposed.as_deref());
-                let doubt = by_object.get(&key).ok_or("this object is not in doubt")?;
-                doubt.check(&decision, owners).map_err(|problem| problem.detail)?;
+                let doubt = by_object.get(&key).ok_or(EntryProblem::NotInDoubt)?;
+                doubt.check(&decision, owners).map_err(|problem| EntryProblem::Unfit(Box::new(problem)))?;
                 Ok(((*doubt).clone(), decision))
             });
             match checked {
-                Err(why) => wrong.push(format!("{which}: {why}")),
-                Ok((doubt, _)) if !named.insert(doubt.name()) => wrong.push(format!("{which}: it is listed twice")),
+                Err(problem) => wrong.push(invalid(problem)),
+                Ok((doubt, _)) if !named.insert(doubt.name()) => wrong.push(invalid(EntryProblem::Twice)),
                 Ok((doubt, decision)) => {
                     let kind = doubt.instance.as_ref().map(|address| address.resource.type_name.clone());
                     if let Decision::Adopt(id) = &decision
                         && !adopted.insert((kind, id.clone()))
                     {
-                        wrong.push(format!("{which}: another entry adopts {id} too"));
+                        wrong.push(invalid(EntryProblem::AdoptedTwice(id.clone())));
                     }
                     matched.push((doubt, decision));
                 }
@@ -128,15 +173,15 @@ impl Resolutions {
 }
 
 impl Entry {
-    fn decision(&self) -> Result<Decision, String> {
+    fn decision(&self) -> Result<Decision, EntryProblem> {
         match (self.decision.as_str(), self.id.as_deref()) {
             ("adopt", Some(id)) if !id.is_empty() => Ok(Decision::Adopt(id.to_owned())),
-            ("adopt", _) => Err("adopt needs an id".to_owned()),
-            ("absent" | "retry" | "forget", Some(_)) => Err(format!("{} takes no id", self.decision)),
+            ("adopt", _) => Err(EntryProblem::NoId),
+            ("absent" | "retry" | "forget", Some(_)) => Err(EntryProblem::UnwantedId(self.decision.clone())),
             ("absent", None) => Ok(Decision::Absent),
             ("retry", None) => Ok(Decision::Retry),
             ("forget", None) => Ok(Decision::Forget),
-            (other, _) => Err(format!("the decision is {other:?}: use adopt, absent, retry or forget")),
+            (other, _) => Err(EntryProblem::Decision(other.to_owned())),
         }
     }
 }
@@ -157,7 +202,7 @@ mod tests {
         }
     }
 
-    fn matched(entries: &str) -> Result<Vec<(String, Decision)>, Vec<String>> {
+    fn matched(entries: &str) -> Result<Vec<(String, Decision)>, Vec<InvalidEntry>> {
         let text = format!(r#"{{"format_version": 1, "run": "run-1", "resolutions": [{entries}]}}"#);
         let doubts = [
             doubt("a.b", "create", None),
@@ -201,7 +246,7 @@ mod tests {
             resolutions[5] (a.d): this object is not in doubt
             resolutions[7] (a.b): it is listed twice
             resolutions[8] (a.e): another entry adopts i-1 too"#]]
-        .assert_eq(&found.unwrap_err().join("\n"));
+        .assert_eq(&found.unwrap_err().iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"));
     }
 
     #[test]
@@ -218,7 +263,7 @@ mod tests {
 
     #[test]
     fn other_documents_are_refused() {
-        let why = |text: &str| Resolutions::parse(text).unwrap_err();
+        let why = |text: &str| Resolutions::parse(text).unwrap_err().to_string();
         assert_eq!(why("[1, \"r\", []]"), "it is not a JSON object");
         assert!(why(r#"{"format_version": 2, "run": "r", "resolutions": []}"#).contains("format_version is 2"));
         assert!(why(r#"{"format_version": 1, "run": "r", "resolutions": [], "x": 1}"#).contains("unknown field"));

@@ -129,7 +129,7 @@ pub fn resolutions_unreadable(path: &str, error: &dyn Display) -> Diagnostic {
 }
 
 /// The file of decisions is invalid. Nothing was done.
-pub fn resolutions_invalid(path: &str, wrong: &[String]) -> Diagnostic {
+pub fn resolutions_invalid<T: Display>(path: &str, wrong: &[T]) -> Diagnostic {
     /// The maximum number of listed entries. More would hide the first ones.
     const LISTED: usize = 50;
     let mut list: String = wrong.iter().take(LISTED).map(|why| format!("\n  - {why}")).collect();

@@ -9,7 +9,7 @@ use weft_state::choice::{commands, quoted, width};
 use weft_state::{Choice, IdOwners, RunId};
 
 use super::doubts::{Desk, OpenDoubt, Settled, outcome};
-use super::file::{FORMAT_VERSION, Resolutions};
+use super::file::{DocumentProblem, FORMAT_VERSION, Resolutions};
 use super::{LIST, PLACE, problems, run_id};
 use crate::command::{self, Command, CommandResult, Invocation};
 use crate::exit::Exit;
@@ -134,7 +134,7 @@ async fn settle_as_written(
 ) -> CommandResult {
     let run = written.run().map_err(|problem| vec![problem])?;
     if named.is_some_and(|named| named != run) {
-        return Err(vec![problems::resolutions_invalid(path, &[format!("it is for run {run}")])]);
+        return Err(vec![problems::resolutions_invalid(path, &[DocumentProblem::OtherRun(run)])]);
     }
     let Some(mut desk) = Desk::open(invocation, Some(run), Access::Change).await? else {
         return Err(vec![problems::no_runs()]);

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use weft_executor::{FileSpool, SpoolError, SpoolSeal, WorkerSpool};
+use weft_executor::{FileSpool, SealError, SpoolError, SpoolSeal, WorkerSpool};
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_sealing::{Sealing, TargetName};
 
@@ -27,14 +27,12 @@ impl SpoolSeal for StateSeal {
         self.0.seals(&TargetName::State)
     }
 
-    fn seal(&self, plain: &[u8]) -> Result<Vec<u8>, String> {
-        self.0.seal_record(&TargetName::State, Self::CONTEXT, plain).map_err(|error| error.to_string())
+    fn seal(&self, plain: &[u8]) -> Result<Vec<u8>, SealError> {
+        Ok(self.0.seal_record(&TargetName::State, Self::CONTEXT, plain)?)
     }
 
-    fn open(&self, sealed: &[u8]) -> Result<Vec<u8>, String> {
-        let opened =
-            self.0.open_record(&TargetName::State, Self::CONTEXT, sealed).map_err(|error| error.to_string())?;
-        Ok(opened.plain.to_vec())
+    fn open(&self, sealed: &[u8]) -> Result<Vec<u8>, SealError> {
+        Ok(self.0.open_record(&TargetName::State, Self::CONTEXT, sealed)?.plain.to_vec())
     }
 }
 

@@ -51,11 +51,11 @@ fn every_illegal_change_of_stage_ends_the_term_with_what_happened() {
     for from in STATES {
         for to in STATES.into_iter().filter(|to| !from.may_become(*to)) {
             let mut core = standing(from);
-            let handled = core.enter(Position(0), to, "it is tested");
+            let handled = core.enter(Position(0), to, Cause::NewReport);
             let defect = defect_in(&core.instructions(handled));
             assert_eq!(
-                (defect.from, defect.to, defect.message.as_str()),
-                (from.to_string(), to.to_string(), "it is tested")
+                (defect.from, defect.to, defect.message),
+                (from.to_string(), to.to_string(), Cause::NewReport.to_string())
             );
         }
     }
