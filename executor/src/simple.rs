@@ -115,7 +115,10 @@ pub(crate) async fn check(context: &TaskContext) -> Result<Done, Problems> {
         }
         let (text, also) = match context.shard.evaluate(&context.host, *message, address).await {
             Ok(text) => match MessageFault::of(&text) {
-                Some(fault) => (problems::stored_message(Some(&fault)).to_owned(), vec![of_message(&fault)]),
+                Some(fault) => {
+                    let also = fault.concerns_validation().then(|| of_message(&fault));
+                    (problems::stored_message(Some(&fault)).to_owned(), also.into_iter().collect())
+                }
                 None => (message_text(&text), Vec::new()),
             },
             Err(problems) => (problems::stored_message(None).to_owned(), bare(problems)),

@@ -39,6 +39,11 @@ impl MessageFault {
         }
     }
 
+    /// Whether a failed validation reports the fault. As in OpenTofu, a null message of a validation is no error.
+    pub fn concerns_validation(&self) -> bool {
+        !matches!(self, MessageFault::Null)
+    }
+
     /// Whether the message is invalid, whatever the result of its condition is. A message that is only hidden is valid.
     pub fn is_invalid(&self) -> bool {
         matches!(self, MessageFault::NotAString(_) | MessageFault::Null)

@@ -82,10 +82,11 @@ async fn conclude(
     session: Option<&Session>,
 ) -> PlanOutcome {
     let (rules, unread) = (planner.facts.rules, planner.facts.destroys_unread());
-    let aimless = if failed { Vec::new() } else { aimless_imports(&planner.evaluated(), imports) };
+    let aimless = aimless_imports(&planner.evaluated(), imports);
     if !aimless.is_empty() {
-        planner.report.add(aimless);
-        planner.report.add(planner.ask.providers.close_ephemerals().await);
+        planner.ask.providers.close_ephemerals().await;
+        // As in OpenTofu, other problems are not reported.
+        planner.report.replace(aimless);
         return nothing(planner);
     }
     if rules.plans_orphans && (!failed || rules.plans_orphans_after_failure || unread) {

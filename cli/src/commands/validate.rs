@@ -14,7 +14,7 @@ use weft_providers::lock_file::{self, LockFile};
 
 use crate::command::{self, Command, Invocation, OnMistake};
 use crate::commands::problems;
-use crate::context::{DEFAULT_WORKSPACE, is_directory};
+use crate::context::{Context, DEFAULT_WORKSPACE, is_directory};
 use crate::exit::Exit;
 use crate::options::{switch, text};
 use crate::packages::{InstalledPackages, pool_options};
@@ -138,23 +138,28 @@ fn validated(invocation: &Invocation<'_>, directory: Option<&str>) -> Vec<Diagno
         }
         Err(found) => return [problems, unavailable(invocation, &tests.roots(&project.root), found)].concat(),
     };
-    let validating = block_on(async {
-        let pool = ProviderPool::new(pool_options(context));
-        let providers = Arc::new(ProviderSet::new(packages.plugins(), pool, PARALLELISM));
-        let mut found = Vec::new();
-        for root in tests.roots(&project.root) {
-            let environment = context.environment(DEFAULT_WORKSPACE.into(), String::new());
-            found.extend(validate(root, environment, providers.clone()).await);
-        }
-        providers.close().await;
-        found.extend(tests.problems());
-        found
-    });
-    match validating {
-        Ok(found) => problems.extend(found),
+    match block_on(problems_of(context, tests.roots(&project.root), &packages)) {
+        Ok(found) => problems.extend(found.into_iter().chain(tests.problems())),
         Err(problem) => problems.push(problem),
     }
     problems
+}
+
+/// The problems that validation finds in configurations whose packages are installed.
+pub(super) async fn problems_of(
+    context: &Context,
+    roots: Vec<Arc<CompiledModule>>,
+    packages: &InstalledPackages,
+) -> Vec<Diagnostic> {
+    let pool = ProviderPool::new(pool_options(context));
+    let providers = Arc::new(ProviderSet::new(packages.plugins(), pool, PARALLELISM));
+    let mut found = Vec::new();
+    for root in roots {
+        let environment = context.environment(DEFAULT_WORKSPACE.into(), String::new());
+        found.extend(validate(root, environment, providers.clone()).await);
+    }
+    providers.close().await;
+    found
 }
 
 /// The problems of a configuration whose providers are not available. `found` are the problems of all its providers,

@@ -67,7 +67,8 @@ pub fn human(plan: &PlanFile, style: &Style) -> String {
     if !outputs.is_empty() {
         text.push_str("\nChanges to Outputs:\n");
         text.push_str(&outputs);
-        if shown.is_empty() {
+        // Moves and imports change no objects.
+        if shown.iter().all(|change| change.action.is_no_op()) {
             text.push('\n');
             text.push_str(&style.wrapped(
                 "You can apply this plan to save these new output values to the OpenTofu state, without changing any \

@@ -95,9 +95,10 @@ fn an_attribute_and_blocks_cannot_be_mixed() {
 
 #[test]
 fn only_schemas_of_the_older_sdk_have_attributes_as_blocks() {
-    let of = |ty: Type| Block {
-        attributes: [("extra".into(), Attribute { optional: true, ..Attribute::new(ty) })].into(),
-        ..schema(false)
+    let of = |ty: Type| {
+        let mut schema = schema(false);
+        schema.attributes.insert("extra".into(), Attribute { optional: true, ..Attribute::new(ty) });
+        schema
     };
     let object = || Type::object([("text", Type::String)]);
     for (ty, want) in [

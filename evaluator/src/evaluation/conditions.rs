@@ -310,7 +310,8 @@ impl ModuleNode {
                 ConditionResult::Holds { origin: value.deep_origin(), again, made_from: (value, message) }
             }
             Some(false) => {
-                if condition.kind == CheckKind::Validation {
+                let is_reported = |fault: MessageFault| fault.concerns_validation();
+                if condition.kind == CheckKind::Validation && MessageFault::of(&message).is_some_and(is_reported) {
                     self.unfit_message(&message, block, &scope, Severity::Error);
                 }
                 let (text, recorded) = (message_text(&message), shown_text(&message));

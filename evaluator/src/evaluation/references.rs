@@ -209,7 +209,7 @@ impl<'a> Checking<'a> {
             !evaluation.unused.providers.contains(&place)
         };
         for provider in module.providers.values().filter(is_used) {
-            self.all(&provider.references, Allowed { each: true, ..NOTHING });
+            self.all(&provider.references, Allowed { each: provider.for_each.is_some(), ..NOTHING });
             self.block(&provider.references);
         }
         for resource in module.resources.values() {
@@ -255,9 +255,24 @@ impl<'a> Checking<'a> {
         let unread = self.unread(resource);
         let has_self = places_with_self(resource);
         let read = |reference: &&Reference| !unread.iter().any(|range| range.holds(&reference.range));
+        let repetition = resource.repetition.expression().map(Expression::range);
+        let provider = resource.provider.as_ref().map(|provider| provider.range.clone());
         for reference in resource.references.iter().chain(provisioner_references(resource)).filter(read) {
-            self.one(reference, ANYTHING);
-            if has_self.iter().any(|range| range.holds(&reference.range)) {
+            let is_within = |range: &SourceRange| range.holds(&reference.range);
+            // The instances are not known in `count` and `for_each`.
+            let of_instance = !repetition.as_ref().is_some_and(is_within);
+            let self_object = has_self.iter().any(is_within);
+            let allowed = match provider.as_ref().is_some_and(is_within) {
+                // The key of a provider is checked when it is evaluated.
+                true => ANYTHING,
+                false => Allowed {
+                    count: of_instance && resource.repetition.is_count(),
+                    each: of_instance && matches!(resource.repetition, Repetition::ForEach(_)),
+                    self_object,
+                },
+            };
+            self.one(reference, allowed);
+            if self_object {
                 let own = self.no_own_attribute(resource, reference);
                 self.note(reference, own);
             }

@@ -23,6 +23,8 @@ use weft_state::tfstate::StateFile;
 use super::Loaded;
 use crate::command::Invocation;
 use crate::commands::state::schemas_of;
+use crate::commands::validate::problems_of;
+use crate::packages::InstalledPackages;
 use crate::plan::{Wishes, selection};
 use crate::problems;
 use crate::render::schemas::{schema_of_record, stored_value};
@@ -79,6 +81,13 @@ impl Generated {
         loaded.project.root = root.clone();
         if wanted.is_empty() {
             return Ok(Generated::default());
+        }
+        // The configuration must be valid without the generated blocks, so it cannot refer to them.
+        let (packages, _) = InstalledPackages::find(&invocation.context, &loaded.project.requirements(None)?, true)?;
+        let found = block_on(problems_of(&invocation.context, vec![root.clone()], &packages));
+        let found = found.map_err(|problem| vec![problem])?;
+        if has_errors(&found) {
+            return Err(found);
         }
         let (found, problems) = imported(invocation, loaded, snapshot, wishes, &wanted)?;
         let schemas = schemas_of(invocation, &found)?;

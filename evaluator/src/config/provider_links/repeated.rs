@@ -4,7 +4,7 @@ use weft_graph_format::address::ResourceMode;
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::types::Type;
 use weft_graph_format::value::{Kind, Value};
-use weft_syntax::{ExprKind, Expression};
+use weft_syntax::{ExprKind, Expression, Syntax};
 
 use super::problems::{self, User};
 use crate::config::{CompiledModule, ProviderBlock, ProviderReference, Repetition};
@@ -65,12 +65,14 @@ fn warn_of_same_as(
         return;
     }
     let Some(text) = compact(expression) else { return };
+    let is_json = |expression: &Expression| expression.tree.syntax() == Syntax::Json;
     let is_meant = |reference: &ProviderReference| {
         reference.local_name == block.local_name && reference.alias == block.alias && reference.key.is_some()
     };
     let mut warn = |own: &Repetition, user: User| {
         let Repetition::ForEach(own) = own else { return };
-        if compact(own).is_some_and(|own| own == text) {
+        // As in OpenTofu, expressions are not compared if both are in JSON syntax.
+        if !(is_json(expression) && is_json(own)) && compact(own).is_some_and(|own| own == text) {
             diagnostics.push(problems::same_for_each(user, own.range()));
         }
     };
