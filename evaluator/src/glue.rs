@@ -412,8 +412,8 @@ pub trait Glue: Send + Sync + 'static {
         None
     }
 
-    /// The stored values of the instances of a resource that the configuration does not want, and that are outside the
-    /// selection. The plan does not delete them, so they are a part of the value of the resource.
+    /// The stored values of the instances of a resource that the configuration does not want, and that the plan does
+    /// not delete. They are a part of the value of the resource.
     fn left_over(&self, _: &AbsResource, _: &Expansion, _: &Schema) -> Vec<(InstanceKey, Value)> {
         Vec::new()
     }

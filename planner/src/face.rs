@@ -126,7 +126,7 @@ impl Glue for Planner {
     }
 
     fn left_over(&self, resource: &AbsResource, expansion: &Expansion, schema: &Schema) -> Vec<(InstanceKey, Value)> {
-        let kept = left_over(&self.facts.state, self.facts.selection(), resource, expansion);
+        let kept = left_over(&self.facts, resource, expansion);
         let valued = |address: &ResourceInstance| Some((address.key.clone(), self.stored_value(address, schema)?));
         kept.into_iter().filter_map(valued).collect()
     }

@@ -154,7 +154,13 @@ async fn prepare(inputs: PlanInputs) -> Result<Arc<Planner>, Box<PlanOutcome>> {
     }
     let metas = ProviderMetas::of(&root, &providers).await;
     let declared = Declared::of(&root);
-    let state = match moved::apply_moves(&root, &declared, PriorState::of(snapshot.clone())) {
+    let state = PriorState::of(snapshot.clone());
+    let moved = match options.kind {
+        // The `import` command moves nothing.
+        PlanKind::Import => Ok(moved::unmoved(state)),
+        _ => moved::apply_moves(&root, &declared, state),
+    };
+    let state = match moved {
         Ok(state) => state,
         Err(problems) => {
             said.extend(problems);

@@ -73,6 +73,12 @@ fn statements(root: &Arc<CompiledModule>) -> Vec<Statement> {
     all.iter().flat_map(|m| m.statements.moved.iter().map(|block| Statement::new(&m.path, block))).collect()
 }
 
+/// The state without any moves.
+pub(crate) fn unmoved(state: PriorState) -> MovedState {
+    let doubts = Doubts::of(state.snapshot(), |_| BTreeMap::new());
+    MovedState { state, moved: BTreeMap::new(), doubts, warnings: Vec::new() }
+}
+
 /// Applies the moves of the configuration to the state.
 ///
 /// # Errors

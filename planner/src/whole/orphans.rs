@@ -162,15 +162,17 @@ pub(crate) fn first_surplus<'a>(
     state.of_resource(resource).find(|address| !expansion.has(&address.key) && selection.covers(address))
 }
 
-/// The instances of a resource in state that its expansion does not contain, and that a partial plan keeps. Instances
-/// with another kind of key than the expansion are omitted.
+/// The instances of a resource in state that its expansion does not contain, and that the plan keeps: all of them in a
+/// plan that only reads, and those outside the selection in any other plan. Instances with another kind of key than the
+/// expansion are omitted.
 pub(crate) fn left_over<'a>(
-    state: &'a PriorState,
-    selection: &Selection,
+    facts: &'a Facts,
     resource: &AbsResource,
     expansion: &Expansion,
 ) -> Vec<&'a ResourceInstance> {
-    if *selection == Selection::All {
+    let (state, selection) = (&facts.state, facts.selection());
+    let only_reads = !facts.rules.makes_objects && !facts.rules.empties_state;
+    if !only_reads && *selection == Selection::All {
         return Vec::new();
     }
     let is_key = |key: &InstanceKey| match expansion.kind {
@@ -179,7 +181,7 @@ pub(crate) fn left_over<'a>(
         ExpansionKind::Single | ExpansionKind::Enabled => false,
     };
     let surplus = state.of_resource(resource).filter(|address| is_key(&address.key) && !expansion.has(&address.key));
-    surplus.filter(|address| selection.leaves_out(address)).collect()
+    surplus.filter(|address| only_reads || selection.leaves_out(address)).collect()
 }
 
 /// An error for each removed provider configuration that orphans without blocks still need.
@@ -295,30 +297,33 @@ mod tests {
     }
 
     #[test]
-    fn a_partial_plan_keeps_surplus_instances_outside_the_selection() {
+    fn surplus_instances_that_a_plan_keeps_are_found() {
         let state: &[(&str, &[&str])] = &[("a.x", &[]), ("a.x[0]", &[]), ("a.x[1]", &[]), ("a.x[2]", &[])];
-        let facts = Facts::for_tests("", state, PlanOptions::of_kind(PlanKind::Normal));
         let addresses = |text: &str| vec![SelectedAddress::parse(text).unwrap()];
         let only = |text: &str| Selection::Only(addresses(text));
         let all_but = |text: &str| Selection::AllBut(addresses(text));
-        for (selection, kind, want) in [
-            (Selection::All, ExpansionKind::Count, ""),
-            (only("a.x[0]"), ExpansionKind::Count, "a.x[1] a.x[2]"),
-            (only("a.x[1]"), ExpansionKind::Count, "a.x[2]"),
-            (only("a.x"), ExpansionKind::Count, ""),
-            (only("a.y"), ExpansionKind::Count, ""),
-            (all_but("a.x[2]"), ExpansionKind::Count, "a.x[2]"),
-            (only("a.x[0]"), ExpansionKind::ForEach, ""),
-            (only("a.x[0]"), ExpansionKind::Single, ""),
+        for (plan, selection, kind, want) in [
+            (PlanKind::Normal, Selection::All, ExpansionKind::Count, ""),
+            (PlanKind::Normal, only("a.x[0]"), ExpansionKind::Count, "a.x[1] a.x[2]"),
+            (PlanKind::Normal, only("a.x[1]"), ExpansionKind::Count, "a.x[2]"),
+            (PlanKind::Normal, only("a.x"), ExpansionKind::Count, ""),
+            (PlanKind::Normal, only("a.y"), ExpansionKind::Count, ""),
+            (PlanKind::Normal, all_but("a.x[2]"), ExpansionKind::Count, "a.x[2]"),
+            (PlanKind::Normal, only("a.x[0]"), ExpansionKind::ForEach, ""),
+            (PlanKind::Normal, only("a.x[0]"), ExpansionKind::Single, ""),
+            (PlanKind::RefreshOnly, Selection::All, ExpansionKind::Count, "a.x[1] a.x[2]"),
+            (PlanKind::Destroy, Selection::All, ExpansionKind::Count, ""),
         ] {
+            let options = PlanOptions { selection: selection.clone(), ..PlanOptions::of_kind(plan) };
+            let facts = Facts::for_tests("", state, options);
             let keys = match kind {
                 ExpansionKind::Count => [InstanceKey::Int(0)].into(),
                 _ => [].into(),
             };
             let expansion = Expansion { kind, keys };
-            let found = left_over(&facts.state, &selection, &"a.x".parse().unwrap(), &expansion);
+            let found = left_over(&facts, &"a.x".parse().unwrap(), &expansion);
             let found: Vec<String> = found.into_iter().map(ToString::to_string).collect();
-            assert_eq!(found.join(" "), want, "{selection:?} {kind:?}");
+            assert_eq!(found.join(" "), want, "{plan:?} {selection:?} {kind:?}");
         }
     }
 }

@@ -1,0 +1,4 @@
+resource "lab_thing" "t" {
+  name  = "t"
+  notes = [self.id, path.nope]
+}

@@ -1,0 +1,1 @@
+resource "lab_thing" "a" { name = "a" }

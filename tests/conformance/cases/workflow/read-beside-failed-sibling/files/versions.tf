@@ -1,0 +1,5 @@
+terraform {
+  required_providers {
+    lab = { source = "weft.test/lab/lab" }
+  }
+}
