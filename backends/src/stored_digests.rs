@@ -8,9 +8,9 @@ pub const NEXT: &str = "WeftNext";
 pub struct StoredDigests {
     /// The digest of the state.
     pub digest: Option<String>,
-    /// The digest of the state that was about to be written. This digest exists after a write that did not finish, for
-    /// example because the process was killed. In that case, the bucket has the old or the new state, and either state
-    /// is valid.
+    /// The digest of the state that is being written. This digest exists during a write, and after a write that did not
+    /// finish, for example because the process was killed. In that case, the bucket has the old or the new state, and
+    /// either state is valid.
     pub next: Option<String>,
 }
 

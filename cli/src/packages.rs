@@ -172,7 +172,7 @@ fn locked(context: &Context) -> Result<(LockFile, BTreeMap<ProviderSource, Packa
 }
 
 /// Checks that the locked packages are installed. Commands that read or change the state call this function. As in
-/// OpenTofu, these commands need the packages, although they start no provider.
+/// OpenTofu, these commands need the packages even if they start no provider.
 ///
 /// # Errors
 /// Returns an error if a locked package is not in the data directory, or if the lock file cannot be read.

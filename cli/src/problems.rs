@@ -268,14 +268,14 @@ pub fn store_lost_records(lost: &LostStore) -> Diagnostic {
     }
     if !changed.is_empty() {
         add(format!(
-            "These objects have changed since their results were written to a write-ahead file, so the results were \
-             not taken from the file: {}.",
+            "These objects have changed since their results were written to a write-ahead file, or another run holds \
+             them, so the results were not taken from the file: {}.",
             listed(changed)
         ));
     }
     if !unused.is_empty() {
         add(format!(
-            "These write-ahead files do not continue the current state: {}. Check the real objects, then remove these \
+            "Not all results in these write-ahead files could be used: {}. Check the real objects, then remove these \
              files.",
             unused.join(", ")
         ));
@@ -283,7 +283,7 @@ pub fn store_lost_records(lost: &LostStore) -> Diagnostic {
     Diagnostic::warning(if *emptied { "Store came back empty" } else { "Store lost its last records" }, detail)
 }
 
-/// Joins names to one line, up to a maximum number. More would hide the advice.
+/// Joins names into one line, up to a maximum number of names. More would hide the advice.
 fn listed(names: &[String]) -> String {
     const LISTED: usize = 100;
     let mut list = names.iter().take(LISTED).map(String::as_str).collect::<Vec<_>>().join(", ");

@@ -1,4 +1,5 @@
-//! The output for users and scripts: pure functions from data to text or JSON objects. [`crate::view`] prints them.
+//! The output for users and scripts: pure functions that turn data into text or JSON objects. [`crate::view`] prints
+//! the results.
 //!
 //! - [`style`]: colors and width. [`quoting`]: quoted strings. [`natural`]: the sort order of names.
 //! - [`diagnostics`]: problems with their source lines.

@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 use weft_state::StoreStep;
 
 /// The number of leading steps that can form one batch, at most `most`. A batch does not contain both a reopen and a
-/// failure of the same operation. If such a batch were repeated, it would reopen the failed operation, but the store
-/// refuses to record the same failure a second time.
+/// failure of the same operation. If such a batch were sent again, the store would refuse to record the same failure a
+/// second time.
 pub fn batch_length<'s>(steps: impl IntoIterator<Item = &'s StoreStep>, most: usize) -> usize {
     let (mut reopened, mut failed) = (BTreeSet::new(), BTreeSet::new());
     let mut count = 0;

@@ -372,8 +372,8 @@ impl Coordinator {
     }
 
     fn skip(&mut self, position: Position, because: Position) -> Handled {
-        // The operation may be queued, because its dependencies are done in the store. It is skipped because a live
-        // result that it reads could not be computed again.
+        // An operation whose dependencies are done in the store may already be queued. Such an operation is skipped if
+        // a live result that it reads cannot be computed again.
         self.backlog.unqueue(self.outline.at(position).shard, self.nodes.height(position), position);
         self.happen(position, Happening::Skip)?;
         self.at_end.bare.skipped(&self.outline, position, because);

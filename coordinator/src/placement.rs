@@ -128,7 +128,8 @@ impl PlacementRules {
         limit::budgets_of(&self.limits, instance, config)
     }
 
-    /// The requirements of the rules for the workers of a plan, and warnings about rules that match nothing.
+    /// What the rules require of the workers, for each shard of a plan. Also returns a warning for each rule that
+    /// matches no shard. `file` is the name of the rules' file in messages.
     ///
     /// # Errors
     /// Returns an error if a label has a placeholder for which a matching shard has no value.

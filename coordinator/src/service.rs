@@ -196,8 +196,9 @@ impl Service {
         Ok(Some(run))
     }
 
-    /// Begins a term in the background, and returns it. If another call is already beginning a term of this run, that
-    /// call continues, and this call returns `None`.
+    /// Begins a term, carries it out in the background, and returns its notices and doubts. Returns `None` if another
+    /// call is already beginning a term of this run. `unmoved` is a lease that the caller has already watched for a TTL
+    /// without a renewal.
     async fn start(
         self: &Arc<Self>,
         run: &RunId,

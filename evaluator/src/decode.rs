@@ -329,10 +329,7 @@ impl Decoder<'_> {
     /// schema of the older SDK has only marks of arguments.
     fn marks_of_blocks(&mut self, collection: &Value) -> Marks {
         let marks = collection.marks();
-        match !marks.is_empty() && self.is_legacy() {
-            true => Marks::NONE,
-            false => marks.clone(),
-        }
+        if !marks.is_empty() && self.is_legacy() { Marks::NONE } else { marks.clone() }
     }
 
     /// Handles the problems of a block that a `dynamic` block with an unknown `for_each` generates. Whether the block

@@ -84,8 +84,11 @@ impl Selection {
         }
     }
 
-    /// Whether an instance of a planned resource is not selected: targets name only other instances of its resource or
-    /// of its module, or an exclusion matches this instance.
+    /// Whether this instance of a planned resource is left out.
+    ///
+    /// - With targets: if a target names its resource or its module, but no target matches the instance. If no target
+    ///   names them, the resource is planned as a dependency, with all its instances.
+    /// - With exclusions: if an exclusion matches the instance.
     pub fn leaves_out(&self, address: &ResourceInstance) -> bool {
         match self {
             Selection::All => false,

@@ -351,9 +351,9 @@ impl HeldTasks {
         }
     }
 
-    /// The changes that the spool must write now: results without an acknowledgement, and forgotten tasks. If `all` is
-    /// false, a result is included only if it already existed at the previous call. `maker` is the incarnation of this
-    /// process.
+    /// The changes that the spool must write now: unacknowledged results of tasks that asked for an intent, and
+    /// forgotten tasks. If `all` is false, a result is included only if it already existed at the previous call.
+    /// `maker` is the incarnation of this process.
     pub(crate) fn spool_work(&mut self, all: bool, maker: &str) -> SpoolWork {
         let mut keep = Vec::new();
         for (run, of_run) in &mut self.runs {

@@ -284,8 +284,8 @@ pub(crate) fn invalid_plan(
 /// The object of a final plan contains an infinite number.
 pub(crate) fn infinite(subject: &DiagnosticSubject<'_>) -> Diagnostic {
     let detail = format!(
-        "With all values known, the planned object {} contains an infinite number. A state cannot contain one, because \
-         it has no form in JSON. Look for a division by zero, or a power that is too large.",
+        "With all values known, the planned object {} contains an infinite number. JSON has no infinite numbers, so a \
+         state cannot contain one. Look for a division by zero, or a power that is too large.",
         subject.address
     );
     subject.error("Object cannot be stored", detail)

@@ -116,7 +116,7 @@ fn convert_at(value: &Value, want: &Type, path: &mut Vec<ValueStep>) -> Result<V
             let converted = Formula::new(FormulaOp::Convert(value.to_formula(), want.clone()), result.ty(), None);
             crate::symbolic::replace_formulas(&result, &converted).add_origin(value.deep_origin().as_ref())
         }
-        // If some element types are open, apply computes the common type of the elements again.
+        // If some element types are unknown, apply computes the common type of the elements again.
         None if want.is_collection() && want.has_dynamic() && value.deep().formula && is_open(value) => {
             let ty = if result.ty().has_dynamic() { result.ty() } else { Type::Dynamic };
             let converted = Formula::new(FormulaOp::Convert(value.to_formula(), want.clone()), ty, None);
@@ -145,7 +145,7 @@ pub(crate) fn is_open(value: &Value) -> bool {
         || deep.provisional && value.to_formula().ty().has_dynamic()
 }
 
-/// Whether a part is unknown and its type is open now or at apply. The type of a null is not open.
+/// Whether a part is unknown and its type is unknown now or at apply. The type of a null is never unknown.
 fn has_open_part(value: &Value) -> bool {
     let is_open =
         |part: &Value| part.ty().has_dynamic() || part.formula().is_some_and(|formula| formula.ty().has_dynamic());

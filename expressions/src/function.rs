@@ -301,7 +301,7 @@ impl Function {
             Symbolic::Unmarking => Passing::Whole,
             Symbolic::Opaque | Symbolic::Impure => Passing::Nothing,
         };
-        // If the type of an argument or element is open, the common type is open too.
+        // If the type of an argument or element is unknown, the common type is unknown too.
         let unified = passing == Passing::Nothing || result.ty().is_collection();
         // The result may be known although an argument is unknown, if the result does not depend on this argument. But
         // if the argument is null at apply and the parameter does not allow null, the call is an error.

@@ -184,6 +184,6 @@ pub fn splat_list(items: Vec<Value>, element: Type) -> Value {
         return Value::list(ty, items);
     }
     let tuple = Value::tuple(items);
-    // Elements of one type give results of one type, except for nulls and unknowns whose type is open.
+    // Elements of one type give results of one type, except for nulls and for unknown values of unknown type.
     convert(&tuple, &Type::list(Type::Dynamic)).unwrap_or(tuple)
 }

@@ -8,8 +8,8 @@ use std::str::FromStr;
 
 pub use constraints::{VersionConstraintError, VersionConstraints, parse_abbreviated};
 
-/// A version. Versions are ordered by precedence. Build metadata has no precedence, but is compared as text between
-/// versions that are otherwise equal.
+/// A version. Versions are ordered by precedence. Build metadata does not affect the precedence: it is compared, as
+/// text, only if the versions are otherwise equal.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Version {
     /// First number.

@@ -39,8 +39,8 @@ pub(crate) struct Agenda {
     pub(crate) provisions: FxHashMap<ResourceInstance, Vec<PlannedProvision>>,
     /// Changes of state without a provider.
     pub(crate) records: Vec<Record>,
-    /// Objects that the plan moves, or writes as the refresh found them, before any other step. Each entry has the
-    /// current object, if there is one, and its provider instance.
+    /// Objects that the plan moves, writes as the refresh found them, or removes because they no longer exist, before
+    /// any other step. Each entry has the current object, if there is one, and its provider instance.
     pub(crate) moves: BTreeMap<ResourceInstance, (Option<PriorObject>, ProviderInstance)>,
     /// Deposed objects that no longer exist.
     pub(crate) vanished: Vec<(ResourceInstance, DeposedKey)>,

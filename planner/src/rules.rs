@@ -28,7 +28,8 @@ pub(crate) struct Rules {
     /// Whether the plan removes data sources and outputs from the state, and deletes even objects that a `removed`
     /// block would forget.
     pub(crate) empties_state: bool,
-    /// Whether a plan with errors is not shown. This does not apply to a plan without a refresh.
+    /// Whether a plan is shown only if it has no errors. A plan that evaluates only the providers of objects is always
+    /// shown.
     pub(crate) needs_success: bool,
     /// Whether warnings of evaluation are reported.
     pub(crate) reports_warnings: bool,

@@ -171,7 +171,8 @@ impl Keyring {
     }
 
     /// Whether the provider is certain to use one key for sealing and opening. This is true for passphrases and
-    /// services. A command may return one key for sealing and a different key for opening.
+    /// services. It is false if the provider, or a provider that its passphrase comes from, is a command: a command may
+    /// return one key for sealing and a different key for opening.
     fn is_certain(&self, name: &KeyProviderName) -> bool {
         let mut next = Some(name);
         while let Some(provider) = next.and_then(|name| self.providers.get(name)) {

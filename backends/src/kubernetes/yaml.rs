@@ -25,7 +25,7 @@ pub(super) enum YamlProblem {
     NoValue,
 }
 
-/// Reads a document. An empty text is null.
+/// Reads the first document of a text. A text without documents is null. The rest of the text is not checked.
 ///
 /// # Errors
 /// Returns an error if the text is not YAML, or has features that kubeconfig files do not have.

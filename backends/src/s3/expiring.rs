@@ -44,7 +44,7 @@ impl Expiring {
         parts(self) == parts(other) && self.keys.secret_access_key() == other.keys.secret_access_key()
     }
 
-    /// Whether the keys have not expired.
+    /// Whether the keys are still valid.
     pub(super) fn lasts(&self) -> bool {
         self.expires.is_none_or(|expires| expires > SystemTime::now())
     }

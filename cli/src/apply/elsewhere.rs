@@ -120,8 +120,8 @@ fn needs_home(plan: &PlanFile) -> bool {
 }
 
 /// Watches a run until its end, with a local worker for the operations that must run at home. The worker has the label
-/// `home=RUN`. The coordinator requires this label for these operations, so no other worker gets them. `earlier` are
-/// the operations that have already finished.
+/// `home=RUN`. The coordinator requires this label for these operations, unless a placement rule assigns them to
+/// another worker. `earlier` are the operations that have already finished.
 async fn attend(
     client: &mut Client,
     (dialer, address): (&Dialer, &str),
@@ -279,7 +279,8 @@ fn conclude(progress: &mut Progress<'_>, view: &View, run: &str, end: &WatchEnd)
     ApplyOutcome { run, code, stopped, store_failed, counts: *progress.counts(), doubts: progress.doubts() }
 }
 
-/// Runs a local worker for the operations that must run at home. The caller aborts the worker when the run ends.
+/// Runs a local worker for the operations that must run at home. It gets no operations if a placement rule assigns them
+/// to another worker. The caller aborts the worker when the run ends.
 async fn work_here(dialer: Dialer, address: String, run: String, context: Context, packages: Arc<dyn Packages>) {
     let mut worker = Worker::new(WorkerOptions {
         pool: pool_options(&context),

@@ -178,8 +178,8 @@ pub(super) fn not_saved_yet(error: &StoreError, journal: &str) -> Diagnostic {
     Diagnostic::warning(
         "State not saved yet",
         format!(
-            "{error}. The run continues: the journal in {journal} has every result. The state is written again later, \
-             and at the end of the run."
+            "The state could not be saved: {error}. The run continues: the journal in {journal} has every result. The \
+             state is written again later, and at the end of the run."
         ),
     )
 }

@@ -417,7 +417,7 @@ impl<'a> Site<'a> {
         let forgotten = forgotten(&work.plan.changes);
         let destroying = work.plan.manifest.ui_mode == UiMode::Destroy;
         let known = apply::checks::PlanChecks::of(&work.plan);
-        // A destroy with targets can store outputs although it shows no changes.
+        // A partial destroy can store outputs although it shows no changes.
         let has_work = work.plan.manifest.applyable || work.plan.graph.stores_outputs();
         let partial = !work.plan.manifest.targets.is_empty() || !work.plan.manifest.excludes.is_empty();
         // A run records that a signature was used, even if there is nothing to do.

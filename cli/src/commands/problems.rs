@@ -238,8 +238,8 @@ pub fn no_spool(error: &dyn Display) -> Diagnostic {
     Diagnostic::warning(
         "Results are kept in memory only",
         format!(
-            "{error}. If this worker and its coordinator fail at the same time, the outcome of calls can be unknown. \
-             Name a directory with -spool."
+            "The directory for results cannot be used: {error}. If this worker and its coordinator fail at the same \
+             time, the outcome of calls can be unknown. Name a directory with -spool."
         ),
     )
 }
@@ -249,8 +249,8 @@ pub fn no_room_for_results(error: &dyn Display) -> Diagnostic {
     Diagnostic::warning(
         "No room is reserved for results",
         format!(
-            "{error}. The worker runs, but loses results if the disk is full. Make room on the disk, or name a \
-             directory on another disk with -spool, and start the worker again."
+            "No disk space could be reserved: {error}. The worker runs, but loses results if the disk is full. Make \
+             room on the disk, or name a directory on another disk with -spool, and start the worker again."
         ),
     )
 }

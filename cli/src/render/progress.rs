@@ -192,8 +192,8 @@ impl Board {
     }
 
     /// Lines for a terminal, each narrower than the terminal: the provider instances that need attention most, a total
-    /// if there are several instances, and the operation that has run longest, if it has run for [`NAMED_AFTER`]. Empty
-    /// if all operations have finished.
+    /// if there are several instances, and the operation that has run longest, if it has run for at least
+    /// [`NAMED_AFTER`]. Empty if all operations have finished.
     pub fn block(&self, now: Duration, longest: Option<(&str, Duration)>, style: &Style) -> Vec<String> {
         let mut sum = InstanceProgress::default();
         self.instances.values().for_each(|tally| sum.add(tally));

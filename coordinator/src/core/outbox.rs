@@ -69,7 +69,7 @@ impl Outbox {
         self.in_store.pop_front()
     }
 
-    /// Whether the store has not answered all steps.
+    /// Whether steps wait for an answer of the store.
     pub(super) fn awaits_store(&self) -> bool {
         !self.in_store.is_empty()
     }

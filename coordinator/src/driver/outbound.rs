@@ -77,7 +77,7 @@ impl Outbound {
         }
     }
 
-    /// Whether the store has not failed permanently.
+    /// Whether the store still accepts steps. It stops when it fails permanently.
     pub(super) fn works(&self) -> bool {
         self.failure.is_none()
     }

@@ -33,8 +33,9 @@ pub struct NeededParts {
 }
 
 impl NeededParts {
-    /// Whether the expression at the source range `place` is evaluated. Outputs of the root module are evaluated unless
-    /// they are in `settled`, the outputs whose values are known.
+    /// Whether the expression at the source range `place` is evaluated. Also `true` if the range is in no local value,
+    /// output, module argument or resource. `settled` are the outputs of the root module whose values the plan knows
+    /// wholly. The other outputs of the root module are evaluated.
     pub fn comes_to(&self, root: &Arc<CompiledModule>, place: &SourceRange, settled: &BTreeSet<SmolStr>) -> bool {
         let found = root.all().into_iter().find_map(|module| {
             let key = |name: &SmolStr| (module.path.clone(), name.clone());
@@ -115,7 +116,7 @@ pub fn destroyed(root: &Arc<CompiledModule>, providers: &BTreeSet<ProviderConfig
     reach
 }
 
-/// The provider configurations that depend on excluded resources. Empty if the selection excludes nothing.
+/// The provider configurations that depend on wholly excluded resources. Empty if the selection excludes nothing.
 pub fn excluded_providers(root: &Arc<CompiledModule>, selection: &Selection) -> BTreeSet<ProviderConfig> {
     match selection {
         Selection::All | Selection::Only(_) => BTreeSet::new(),

@@ -1,5 +1,6 @@
-//! The graph of static references in a whole tree of modules. It contains no values. Its uses are to find cycles, and
-//! to compute the dependencies that the state stores for each resource.
+//! The graph of static references in a whole tree of modules. It contains no values. It answers questions that need no
+//! evaluation, for example: which references form a cycle, which dependencies the state stores for a resource, which
+//! parts a selection includes, which parts apply evaluates, and which values are unused.
 
 mod cycles;
 pub(super) mod dependencies;
@@ -11,7 +12,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
-use weft_graph_format::address::{ConfigResource, ProviderConfig};
+use weft_graph_format::address::{ConfigResource, Module, ProviderConfig};
 
 pub(super) use node::Node;
 
@@ -324,16 +325,18 @@ impl StaticGraph {
         away
     }
 
-    /// The provider configurations that an exclusion leaves out: those that depend on excluded resources.
+    /// The provider configurations that an exclusion leaves out: those that depend on wholly excluded resources.
     pub(super) fn excluded_providers(
         &self,
         root: &Arc<CompiledModule>,
         addresses: &[SelectedAddress],
     ) -> BTreeSet<ProviderConfig> {
-        let modules = root.all();
-        let found = self.excluded(addresses, &self.back()).into_iter().filter_map(|index| match &self.nodes[index] {
+        let modules: BTreeMap<Module, Arc<CompiledModule>> =
+            root.all().into_iter().map(|module| (module.path.clone(), module)).collect();
+        let away = self.reached(self.touching(addresses, true), &self.back());
+        let found = away.into_iter().filter_map(|index| match &self.nodes[index] {
             Node::Provider(path, name, alias) => {
-                let module = modules.iter().find(|module| module.path == *path)?;
+                let module = modules.get(path)?;
                 let source = module.provider_source(name);
                 Some(ProviderConfig { module: path.clone(), source, alias: alias.clone() })
             }

@@ -150,7 +150,7 @@ impl ModuleNode {
         self.evaluation.glue.report(problems::deprecated_variable(variable, message, at).code(code));
     }
 
-    /// Whether the module's source is not a local directory.
+    /// Whether the module comes from another place than a local directory.
     fn is_remote(&self) -> bool {
         let Some(caller) = &self.caller else { return false };
         let source = caller.parent.config.sources.get(&caller.call.name);

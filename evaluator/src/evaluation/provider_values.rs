@@ -176,8 +176,8 @@ pub(super) fn provider_problem(config: &Value, locate: impl Fn(&Path) -> SourceR
         }
     });
     let path = place.unwrap_or(Path::ROOT);
-    // The range of a part of the value may be only the header of the block. In this case, the range of a larger part is
-    // more precise.
+    // For parts that it cannot find, `locate` returns the header of the block. In this case, the range of an enclosing
+    // part is used if `locate` finds one, because it is more precise than the header.
     let whole = locate(&Path::ROOT);
     let start = |length: usize| Path(path.0.iter().take(length).cloned().collect());
     let near = (1..=path.0.len()).rev().map(|length| locate(&start(length))).find(|at| *at != whole);

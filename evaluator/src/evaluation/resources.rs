@@ -93,8 +93,11 @@ impl ModuleNode {
             let values = node.clone().all_instances(common, instances).await;
             node.evaluation.glue.planned_all(&absolute).await?;
             let mut values = values?;
-            values.extend(glue.left_over(&absolute, &expansion, &schema));
-            values.sort_by(|(a, _), (b, _)| a.cmp(b));
+            let left_over = glue.left_over(&absolute, &expansion, &schema);
+            if !left_over.is_empty() {
+                values.extend(left_over);
+                values.sort_by(|(a, _), (b, _)| a.cmp(b));
+            }
             for (_, value) in &mut values {
                 *value = node.with_deprecations(&key, &schema.block, value);
             }
@@ -115,7 +118,8 @@ impl ModuleNode {
     /// Whether a resource is outside the selection and therefore read from state.
     fn is_left_out(&self, resource: &Resource) -> bool {
         let config = || ConfigResource { module: self.config.path.clone(), resource: resource.clone() };
-        // With targets, only late outputs refer to resources outside the selection.
+        // With targets, only late outputs refer to resources outside the selection. With exclusions, `prevent_destroy` of
+        // an object that goes can also refer to them.
         let may_be = self.evaluation.late.load(Ordering::Relaxed)
             || matches!(self.evaluation.brief.selection, Selection::AllBut(_));
         may_be && self.evaluation.selected.as_ref().is_some_and(|selected| !selected.resources.contains(&config()))

@@ -126,7 +126,7 @@ fn followed(formula: &Formula, defaults: &TypeDefaults) -> Formula {
 }
 
 /// The result for an unknown value: the same value, with its refinements. At apply, attributes may be added, so the
-/// type of the formula is open.
+/// formula has the type [`Type::Dynamic`].
 fn unknown_filled(value: &Value, defaults: &TypeDefaults) -> Value {
     match value.formula() {
         None => value.clone(),

@@ -125,8 +125,8 @@ impl Evaluator<'_> {
         // as formula. The common type may be wider than the type of the chosen branch. Provisional tuples may have
         // other lengths at apply, and provisional objects other attributes.
         let provisional = [&yes, &no].iter().any(|branch| branch.value.deep().provisional);
-        // If the type of a branch is open, the common type is open too, even if one type fits both branches now. At
-        // apply, the branches may have no common type.
+        // If the type of a branch is unknown, the common type is unknown too, even if one type fits both branches now.
+        // At apply, the branches may have no common type.
         let open_type = provisional && is_structural(&ty) || [&yes, &no].iter().any(|branch| is_open(&branch.value));
         let formula_type = if open_type { Type::Dynamic } else { ty.clone() };
         let formula = |_: Type| {

@@ -65,7 +65,7 @@ fn real(value: f64) -> Result<Value, FunctionError> {
 
 /// Computes a power. For the whole part of the exponent, it squares repeatedly. As in OpenTofu, the result is rounded
 /// correctly if all intermediate results are exact: `pow(10, 23)` is the float that 1e23 denotes. The results of Rust's
-/// standard library differ in the last bit.
+/// standard library can differ in the last bit.
 fn power(base: f64, exponent: f64) -> f64 {
     /// With a larger exponent, the result is 0, 1 or infinite for all bases that are not very close to 1.
     const LARGEST_SQUARED_EXPONENT: f64 = 4096.0;

@@ -31,7 +31,7 @@ pub struct StateRecord {
     pub dependencies: Vec<SmolStr>,
     /// Whether a replacement is created before the object is destroyed.
     pub create_before_destroy: bool,
-    /// Whether the real object is not destroyed when it is removed from the configuration.
+    /// Whether the real object survives when it is removed from the configuration.
     pub skip_destroy: bool,
     /// The identity as JSON text, if the type has one.
     pub identity: Option<String>,

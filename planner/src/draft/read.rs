@@ -1,5 +1,6 @@
 //! Drafts data sources that are read at apply.
 
+use weft_evaluator::glue::NamedObjects;
 use weft_graph_format::address::{ProviderInstance, ResourceInstance};
 use weft_graph_format::graph::{OperationId, Shard};
 use weft_graph_format::origin::Origin;
@@ -7,6 +8,8 @@ use weft_graph_format::value::Value;
 
 use super::{Drafting, shard};
 use crate::agenda::planned::Read;
+use crate::whole::checking::is_kept_for_conditions;
+use crate::whole::order::ReadObjects;
 
 impl Drafting<'_> {
     /// Drafts the read of a data source.
@@ -48,7 +51,18 @@ impl Drafting<'_> {
         }
         match read.for_check {
             true => self.ordering.reads_last(result),
-            false => self.ordering.reads(result, &read.names),
+            false => {
+                let has_conditions = |named: &NamedObjects| {
+                    let instance = named.key.as_ref().map(|key| named.resource.instance(key.clone()));
+                    instance.is_some_and(|instance| is_kept_for_conditions(self.facts, &instance))
+                };
+                let objects = read.names.into_iter().map(|named| {
+                    let has_conditions = has_conditions(&named);
+                    ReadObjects { named, has_conditions }
+                });
+                let objects = objects.collect();
+                self.ordering.reads(result, objects);
+            }
         }
     }
 }

@@ -141,7 +141,10 @@ impl Planner {
         let previous = self.facts.shown_previous(of.address);
         let planned = planned(of, way, previous, leaving);
         let mut agenda = self.agenda();
-        agenda.effects.happens_to(of.address);
+        // Readers of the instance see its current object, so the delete of an old object concerns none of them.
+        if of.deposed.is_none() {
+            agenda.effects.happens_to(of.address);
+        }
         Ok(agenda.take(planned))
     }
 

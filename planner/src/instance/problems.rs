@@ -74,8 +74,8 @@ pub(super) fn import_unusable(address: &str, error: &dyn Display, range: &Source
 /// The planned object contains an infinite number.
 pub(super) fn infinite(address: &ResourceInstance, range: &SourceRange) -> Diagnostic {
     let detail = format!(
-        "The planned object {address} contains an infinite number. A state cannot contain one, because it has no form in \
-         JSON. Look for a division by zero, or a power that is too large."
+        "The planned object {address} contains an infinite number. JSON has no infinite numbers, so a state cannot \
+         contain one. Look for a division by zero, or a power that is too large."
     );
     Diagnostic::error("Object cannot be stored", detail).about(address.to_string()).at(range.clone())
 }

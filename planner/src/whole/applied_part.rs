@@ -9,7 +9,7 @@ use smol_str::SmolStr;
 use weft_evaluator::config::applied_part;
 use weft_evaluator::config::reach::applied;
 use weft_evaluator::selection::Selection;
-use weft_graph_format::address::{ConfigResource, ResourceInstance};
+use weft_graph_format::address::{ConfigResource, Module, ResourceInstance};
 use weft_graph_format::changes::{OutputChange, ResourceChange};
 use weft_graph_format::formula::{Formula, FormulaOp};
 use weft_graph_format::graph::OperationId;
@@ -35,7 +35,12 @@ pub(crate) fn leave_out(
     if !facts.rules.makes_objects {
         return settled_outputs(facts.selection(), outputs);
     }
-    let Selection::Only(targets) = facts.selection() else { return outputs.clone() };
+    let reached = || applied(&facts.root, facts.selection(), active).outputs;
+    let targets = match facts.selection() {
+        Selection::All => return outputs.clone(),
+        Selection::AllBut(_) => return stored_outputs(outputs, &reached(), &BTreeSet::new()),
+        Selection::Only(targets) => targets,
+    };
     let changed: BTreeSet<ResourceInstance> = agenda.work.iter().map(|work| work.address.clone()).collect();
     // A create-first object is deleted after its dependents change.
     let goes_first = |work: &&Work| match &work.step {
@@ -51,14 +56,25 @@ pub(crate) fn leave_out(
             left.into_iter().chain(part.outputs_left.iter().map(|name| format!("output.{name}"))).collect();
         without(agenda, &part.instances, &left);
     }
-    let kept =
-        outputs.iter().filter(|(name, change)| !part.outputs_left.contains(*name) || change.after.is_wholly_known());
-    kept.map(|(name, change)| (name.clone(), change.clone())).collect()
+    stored_outputs(outputs, &reached(), &part.outputs_left)
 }
 
-/// The outputs that apply evaluates although a partial plan omits them. The plan omits an output that depends on
-/// resources outside the selection. Apply ignores unchanged resources, so it evaluates such an output if all of these
-/// resources are unchanged.
+/// The outputs that the apply of a partial plan stores. A wholly known value is stored. Another value is stored only if
+/// apply evaluates the output: it is in `reached`, and not in `left`.
+fn stored_outputs(
+    outputs: &BTreeMap<SmolStr, OutputChange>,
+    reached: &BTreeSet<(Module, SmolStr)>,
+    left: &BTreeSet<SmolStr>,
+) -> BTreeMap<SmolStr, OutputChange> {
+    let is_evaluated = |name: &SmolStr| !left.contains(name) && reached.contains(&(Module::root(), name.clone()));
+    let stored = outputs.iter().filter(|(name, change)| change.after.is_wholly_known() || is_evaluated(name));
+    stored.map(|(name, change)| (name.clone(), change.clone())).collect()
+}
+
+/// The outputs that apply evaluates although a partial plan omits them. The plan omits an output that depends on a
+/// resource outside the selection. Apply ignores such a resource, unless something that apply evaluates needs it. So
+/// apply evaluates an output if it ignores all resources of the output that are outside the selection, and evaluates at
+/// least one other resource of the output.
 pub(crate) fn late_outputs(facts: &Facts, evaluated: &Evaluated, changes: &[ResourceChange]) -> Vec<SmolStr> {
     if !facts.rules.makes_objects || *facts.selection() == Selection::All {
         return Vec::new();

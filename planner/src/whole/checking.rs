@@ -229,7 +229,7 @@ pub(crate) fn stored_as_destroy_first(
 }
 
 /// Whether apply evaluates an unchanged object because it has conditions.
-fn is_kept_for_conditions(facts: &Facts, address: &ResourceInstance) -> bool {
+pub(crate) fn is_kept_for_conditions(facts: &Facts, address: &ResourceInstance) -> bool {
     let has_conditions = || facts.declared.resource(&address.config()).is_some_and(|block| block.has_conditions);
     address.resource.mode == ResourceMode::Managed && has_conditions() && !facts.selection().leaves_out(address)
 }

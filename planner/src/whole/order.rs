@@ -31,13 +31,13 @@ pub(crate) struct DeleteOrder {
     /// Deletes that come after the changes of their stored dependencies.
     deleted_last: Vec<(OperationId, ModuleInstance, Vec<Arc<ConfigResource>>)>,
     /// Creates and updates by their resource.
-    made: BTreeMap<AbsResource, BTreeMap<InstanceKey, Vec<OperationId>>>,
+    made: BTreeMap<AbsResource, Made>,
     /// Creates and updates by their dependencies, old and new.
     changed: Dependents,
     /// Creates and updates that may come after the delete of an old dependency, by their stored dependencies.
     following: Dependents,
     /// Data sources that are read at apply, with the resources that they name.
-    read: Vec<(OperationId, Vec<NamedObjects>)>,
+    read: Vec<(OperationId, Vec<ReadObjects>)>,
     /// Data sources of check blocks that are read at apply.
     read_last: Vec<OperationId>,
 }
@@ -70,6 +70,17 @@ pub(crate) enum DeleteKind {
     BeforeCreate,
     /// The new object is created before the delete.
     AfterCreate,
+}
+
+/// Creates and updates of a resource by the key of the instance.
+type Made = BTreeMap<InstanceKey, Vec<OperationId>>;
+
+/// Objects that a data source refers to.
+#[derive(Clone, Debug)]
+pub(crate) struct ReadObjects {
+    pub(crate) named: NamedObjects,
+    /// Whether the reference names a single instance, and apply evaluates the conditions of this instance.
+    pub(crate) has_conditions: bool,
 }
 
 /// An operation, and the operations that it additionally waits for.
@@ -149,8 +160,8 @@ impl DeleteOrder {
     }
 
     /// Adds a data source that is read at apply and refers to these objects.
-    pub(crate) fn reads(&mut self, operation: OperationId, named: &[NamedObjects]) {
-        self.read.push((operation, named.to_vec()));
+    pub(crate) fn reads(&mut self, operation: OperationId, objects: Vec<ReadObjects>) {
+        self.read.push((operation, objects));
     }
 
     /// Adds a data source that is read last.
@@ -170,9 +181,10 @@ impl DeleteOrder {
     ///   the other dependents.
     /// - There are two exceptions, in which the object is deleted last: if its replacement is created before the
     ///   delete, or if the state records the object as create-first.
-    /// - A data source that is read at apply waits for the creates and updates of the objects that it refers to, and
-    ///   for the deletes of all objects of their resources. It does not wait for the deletes of objects that are
-    ///   replaced or deleted last.
+    /// - A data source that is read at apply waits for the creates and updates of the resources that it refers to, and
+    ///   for the deletes of their objects. It does not wait for the deletes of objects that are replaced or deleted
+    ///   last. If it names a single instance that apply evaluates, it waits for the creates and updates of this
+    ///   instance only.
     /// - A data source of a check block also waits for all operations that are not reads.
     ///
     /// The waits of all instances of a resource share one set of operations, so the number of edges is linear in the
@@ -195,25 +207,36 @@ impl DeleteOrder {
             waits.extend(self.following.operations(resource).map(|operation| (operation, Some(before.clone()))));
             gone.insert(resource, before);
         }
-        let mut made: FxHashMap<&NamedObjects, Option<Origin>> = FxHashMap::default();
-        for (read, named) in &self.read {
-            for named in named {
-                made.entry(named).or_insert_with(|| self.made_of(named));
+        let mut whole: FxHashMap<&AbsResource, Option<Origin>> = FxHashMap::default();
+        for (read, objects) in &self.read {
+            let mut before = Vec::new();
+            for objects in objects {
+                let resource = &objects.named.resource;
+                before.extend(gone.get(resource).cloned());
+                before.extend(match self.made_alone(objects) {
+                    Some(made) => made,
+                    None => whole.entry(resource).or_insert_with(|| self.made_of(resource)).clone(),
+                });
             }
-            let before = named.iter().flat_map(|named| [gone.get(&named.resource).cloned(), made[named].clone()]);
-            waits.push((*read, Origin::union(before.flatten())));
+            waits.push((*read, Origin::union(before)));
         }
         waits.extend(self.last_reads(in_shards));
         waits
     }
 
-    /// The creates and updates of these objects.
-    fn made_of(&self, named: &NamedObjects) -> Option<Origin> {
-        let made = self.made.get(&named.resource)?;
-        let after = |operations: &Vec<OperationId>| Origin::union(operations.iter().copied().map(Origin::after));
-        match &named.key {
-            Some(key) => made.get(key).and_then(after),
-            None => Origin::union(made.values().filter_map(after)),
+    /// The creates and updates of a resource.
+    fn made_of(&self, resource: &AbsResource) -> Option<Origin> {
+        let operations = self.made.get(resource)?.values().flatten();
+        Origin::union(operations.copied().map(Origin::after))
+    }
+
+    /// The creates and updates of a named instance. `None` if a reference to this instance counts as a reference to the
+    /// whole resource, as in OpenTofu: if apply does not evaluate the instance.
+    fn made_alone(&self, objects: &ReadObjects) -> Option<Option<Origin>> {
+        let key = objects.named.key.as_ref()?;
+        match self.made.get(&objects.named.resource).and_then(|made| made.get(key)) {
+            Some(operations) => Some(Origin::union(operations.iter().copied().map(Origin::after))),
+            None => objects.has_conditions.then_some(None),
         }
     }
 
@@ -251,7 +274,6 @@ impl DeleteOrder {
     /// from a changed object, so the waits can make cycles. That is why they are only preferred.
     pub(crate) fn preferred(&self) -> Vec<Wait> {
         let [_, mut waits] = self.between_deletes();
-        type Made = BTreeMap<InstanceKey, Vec<OperationId>>;
         let mut made: FxHashMap<(ConfigResource, Option<&ModuleInstance>), Vec<&Made>> = FxHashMap::default();
         for (resource, objects) in &self.made {
             let before = self.deleted_first.of(resource);
@@ -303,8 +325,8 @@ mod tests {
         text.parse().unwrap()
     }
 
-    fn named(text: &str, key: Option<i64>) -> NamedObjects {
-        NamedObjects { resource: resource(text), key: key.map(InstanceKey::Int) }
+    fn read(text: &str, key: Option<i64>, has_conditions: bool) -> ReadObjects {
+        ReadObjects { named: NamedObjects { resource: resource(text), key: key.map(InstanceKey::Int) }, has_conditions }
     }
 
     fn names(texts: &[&str]) -> Vec<SmolStr> {
@@ -352,7 +374,7 @@ mod tests {
             ordering.goes(OperationId(1), &root, &names(&["a.x"]));
             ordering.changes(OperationId(2), &root, &names(&["a.x"]));
             ordering.follows(OperationId(2), &root, &names(&["a.x"]));
-            ordering.reads(OperationId(3), &[named("a.x", None)]);
+            ordering.reads(OperationId(3), vec![read("a.x", None, false)]);
             assert_eq!(shown(&ordering.waits([].into_iter())), want, "{kind:?} {create_first}");
         }
     }
@@ -413,12 +435,17 @@ mod tests {
 
     #[test]
     fn data_sources_wait_for_the_objects_that_they_name() {
-        for (key, want) in [(None, vec![0, 1]), (Some(1), vec![1]), (Some(7), vec![])] {
+        for (key, has_conditions, want) in [
+            (None, false, vec![0, 1]),
+            (Some(1), false, vec![1]),
+            (Some(7), false, vec![0, 1]),
+            (Some(7), true, vec![]),
+        ] {
             let mut ordering = DeleteOrder::default();
             for (id, address) in ["a.x[0]", "a.x[1]", "a.y"].into_iter().enumerate() {
                 ordering.makes(&address.parse().unwrap(), OperationId(id as u32));
             }
-            ordering.reads(OperationId(3), &[named("a.x", key)]);
+            ordering.reads(OperationId(3), vec![read("a.x", key, has_conditions)]);
             let waits: Vec<u32> = shown(&ordering.waits([].into_iter())).into_iter().flat_map(|(_, ids)| ids).collect();
             assert_eq!(waits, want, "{key:?}");
         }

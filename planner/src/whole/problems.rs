@@ -61,8 +61,8 @@ pub(super) fn moves_left_out(addresses: &[&str], way_out: &str) -> Diagnostic {
     Diagnostic::error(
         "Moved resource instances excluded by targeting",
         format!(
-            "The moved blocks of the configuration move these objects, but the options -target or -exclude leave them \
-             out of the plan: {}. Either {way_out}, or plan without these options.",
+            "The moved blocks of the configuration move these objects, but -target or -exclude leaves them out of the \
+             plan: {}. Either {way_out}, or plan without these options.",
             addresses.join(", ")
         ),
     )

@@ -9,7 +9,7 @@ use weft_evaluator::glue::{Expansion, ExpansionKind};
 use weft_evaluator::selection::Selection;
 use weft_expressions::resource_rules::all_null;
 use weft_graph_format::address::{
-    AbsResource, ConfigResource, InstanceKey, Module, ModuleInstance, ProviderConfig, ResourceInstance,
+    AbsResource, ConfigResource, InstanceKey, Module, ModuleInstance, ProviderConfig, ResourceInstance, ResourceMode,
 };
 use weft_graph_format::diagnostic::Diagnostic;
 use weft_graph_format::formula::Formula;
@@ -24,7 +24,7 @@ use crate::prior_state::{Names, PriorState};
 pub(crate) struct Dependent {
     pub(crate) address: ResourceInstance,
     pub(crate) needs: Vec<Arc<ConfigResource>>,
-    /// Whether the provider of the object is excluded.
+    /// Whether the object is managed, and its provider is excluded.
     pub(crate) lacks_provider: bool,
 }
 
@@ -36,6 +36,7 @@ pub(crate) fn dependents(state: &PriorState, excluded: &BTreeSet<ProviderConfig>
         address: address.clone(),
         needs: stored.instance.record.dependencies().into_iter().filter_map(|text| names.resource(text)).collect(),
         lacks_provider: !excluded.is_empty()
+            && address.resource.mode == ResourceMode::Managed
             && stored.provider().is_ok_and(|provider| excluded.contains(&provider.config())),
     });
     found.collect()

@@ -102,7 +102,7 @@ pub(super) fn damaged(key: &str, place: &str, damage: Damage<'_>) -> StoreError 
         Damage::Marks => "the marks of copies cannot be read".to_owned(),
         Damage::RunName(name) => format!("{name:?} is not the name of a run"),
         Damage::NoHeader(run) => format!("the run {run} is listed, but has no header"),
-        Damage::Count { what, counted, found } => format!("it has {found} {what}, but its count is {counted}"),
+        Damage::Count { what, counted, found } => format!("it has {found} {what}, but records that it has {counted}"),
         Damage::OtherPlan => "its digest is not the one in the run's header".to_owned(),
         Damage::BrokenChain(line) => {
             format!("line {line} was changed, or does not follow from the previous line")
@@ -168,7 +168,7 @@ pub(super) fn misfit(misfit: &Misfit<'_>) -> (String, String) {
         "Restore the server's data from a backup, or give up the lost records with `weft store declare-lost`";
     const RESTORE: &str = "Restore the server's data from a backup";
     let what = match misfit {
-        Misfit::Count { what, counted, found } => format!("it has {found} {what}, but its count is {counted}"),
+        Misfit::Count { what, counted, found } => format!("it has {found} {what}, but records that it has {counted}"),
         Misfit::Unreadable => "the record cannot be read".to_owned(),
         Misfit::Changed => "the record was changed by another program: its digest does not match".to_owned(),
         Misfit::Revision { record, known } => {
@@ -189,8 +189,8 @@ pub(super) fn misfit(misfit: &Misfit<'_>) -> (String, String) {
         Misfit::Frozen(run, _) => {
             format!("Check the real objects, then abandon the run with `weft runs abandon {run}` and make a new plan")
         }
-        Misfit::Run(_) => "Resume the run with `weft runs resume`, which freezes it. Then give up the run with `weft \
-                           runs abandon`"
+        Misfit::Run(_) => "Use `weft runs resume`: it finds the damage and freezes the run, so that no call is \
+                           repeated. Then check the real objects, and give up the run with `weft runs abandon`"
             .to_owned(),
         Misfit::Revision { .. }
         | Misfit::RunName(_)

@@ -26,7 +26,7 @@ pub struct LostStore {
     /// The objects that a call with an unknown result may have changed.
     pub uncertain: Vec<String>,
     /// The instances whose results in a write-ahead file were not used, because the instances were changed again after
-    /// these results.
+    /// these results, or because another run holds them.
     pub changed: Vec<String>,
     /// The new paths of write-ahead files that could not be used and were moved aside.
     pub unused: Vec<String>,

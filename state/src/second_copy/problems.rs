@@ -15,7 +15,7 @@ pub(super) fn failed(doing: &str, path: &Path) -> impl Fn(std::io::Error) -> Sto
 /// The maximum number of names in a list. More would hide the advice.
 const LISTED: usize = 50;
 
-/// Joins names to one line, up to a maximum number.
+/// Joins names into one line. If there are more than [`LISTED`] names, the line ends with the number of the rest.
 pub(super) fn listed(names: impl IntoIterator<Item = String>) -> String {
     let mut names: Vec<String> = names.into_iter().collect();
     let more = names.len().saturating_sub(LISTED);

@@ -22,8 +22,8 @@ use crate::store::{self, StoreLocation};
 pub fn settle(invocation: &Invocation<'_>, root: &Arc<CompiledModule>) -> Result<StoreLocation, BackendFailure> {
     let Invocation { arguments, context, .. } = invocation;
     if let SettingsStatus::Left = settings(invocation, root)? {
-        // The settings of the removed block stay. As in OpenTofu, the next command therefore requires an `init` that
-        // copies the state.
+        // `-reconfigure` leaves the saved settings of the removed block in place. As in OpenTofu, other commands
+        // therefore fail until an `init` without `-reconfigure` has copied the state.
         let workspace = context.workspace()?;
         return Ok(place(invocation, &StateBackend::default(), &workspace)?);
     }
@@ -50,7 +50,7 @@ pub fn saved_place(invocation: &Invocation<'_>) -> Result<StoreLocation, Vec<Dia
 enum SettingsStatus {
     /// The settings match the configuration.
     UpToDate,
-    /// The configuration no longer has the block, but the saved settings are not removed.
+    /// The configuration no longer has the block. With `-reconfigure`, the saved settings stay.
     Left,
 }
 

@@ -213,8 +213,8 @@ impl<'i, 'a> Desk<'i, 'a> {
         Ok(open.map(known).collect())
     }
 
-    /// The objects of the state by their ids. Empty if a coordinator settles the doubts, because the coordinator checks
-    /// ids itself.
+    /// The objects of the state by their ids. With them, the adoption of an object that belongs to another address is
+    /// refused. Empty if a coordinator settles the doubts, because the coordinator makes this check itself.
     ///
     /// # Errors
     /// Returns an error if the state cannot be read.

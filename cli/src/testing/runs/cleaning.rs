@@ -17,8 +17,8 @@ use crate::testing::interrupts::Wish;
 use crate::testing::problems;
 use crate::testing::report::{Interrupted, LeftOver, TestReport};
 
-/// The name of the state file for the remaining objects. If a test leaves several states, the names of all files except
-/// the first one contain numbers.
+/// The name of the state file for the remaining objects, without `.tfstate`. If the command leaves several states, the
+/// names of all files except the first one also contain a number.
 const ERRORED: &str = "errored_test";
 
 /// The run that last changed a state, with what the cleanup needs.

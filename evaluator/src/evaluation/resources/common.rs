@@ -19,8 +19,8 @@ pub(super) fn in_validation(schema: &Block, kind: ExpansionKind) -> Value {
     if kind == ExpansionKind::Single { unknown_object(schema) } else { Value::unknown(schema.implied_type()) }
 }
 
-/// An unknown object with the types of the schema. If the schema has sensitive or deprecated attributes, the object has
-/// unknown attributes instead, and the sensitive ones are marked.
+/// An unknown value of the schema's object type. If the schema has sensitive or deprecated attributes, returns a known
+/// object with unknown attributes instead. The sensitive attributes are marked.
 pub(in crate::evaluation) fn unknown_object(schema: &Block) -> Value {
     let ty = schema.implied_type();
     let Type::Object(object) = &ty else { return Value::unknown(ty) };

@@ -73,8 +73,8 @@ impl<'a> Secrets<'a> {
     }
 }
 
-/// The sensitive and write-only parts in a schema. Paths have no wildcard for all elements of a collection, so a list,
-/// set or map of objects with such a part is hidden as a whole.
+/// The paths of the sensitive and write-only parts of a schema. Paths have no wildcard for all elements of a
+/// collection, so a list, set or map of objects with such a part is hidden as a whole.
 fn places(block: &Block) -> Vec<Path> {
     let mut found = Vec::new();
     in_block(block, &Path::ROOT, &mut found);
