@@ -269,6 +269,7 @@ async fn a_precondition_cannot_use_the_object() {
         "#,
     );
     expect![[r#"
+        error main.tf:5 Unknown variable
         error main.tf:5 Invalid "self" reference
     "#]]
     .assert_eq(&script.problems().await);

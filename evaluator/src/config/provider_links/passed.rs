@@ -27,7 +27,7 @@ pub(super) fn check(
                 diagnostics.extend(handover.undeclared(name, one));
                 diagnostics.extend(handover.mismatch(name, one));
             }
-            diagnostics.extend(redundant_blocks(child));
+            diagnostics.extend(redundant_blocks(module, child));
         }
         Err(duplicates) => diagnostics.extend(duplicates),
     }
@@ -115,10 +115,17 @@ impl Handover<'_> {
     }
 }
 
-/// Warns about empty provider blocks of a called module: once for each local name, at its last block.
-fn redundant_blocks(child: &CompiledModule) -> impl Iterator<Item = Diagnostic> {
+/// Warns about empty provider blocks of a called module: once for each local name, at its last block. As in OpenTofu, a
+/// block with only `for_each` counts as empty, but not with the experiment that gives each module instance its own
+/// providers.
+fn redundant_blocks(module: &CompiledModule, child: &CompiledModule) -> impl Iterator<Item = Diagnostic> {
     let mut empty: BTreeMap<&SmolStr, &ProviderBlock> = BTreeMap::new();
-    for block in child.providers.values().filter(|block| block.is_empty && block.version.is_none()) {
+    let iterates = [module, child].iter().any(|module| module.settings.experiments.provider_iteration);
+    let is_redundant = |block: &ProviderBlock| match iterates {
+        true => !block.is_configured(),
+        false => block.is_empty && block.version.is_none(),
+    };
+    for block in child.providers.values().filter(|block| is_redundant(block)) {
         let last = empty.entry(&block.local_name).or_insert(block);
         if last.range < block.range {
             *last = block;
