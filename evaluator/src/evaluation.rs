@@ -4,6 +4,7 @@
 //! other readers wait for the same task. So long chains of references do not use the stack. Cycles of references are
 //! reported before evaluation, so tasks never wait for each other in a cycle.
 
+mod allowed_names;
 mod assertion;
 mod calls;
 mod cell;

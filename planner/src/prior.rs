@@ -340,8 +340,34 @@ mod tests {
     use weft_graph_format::stored::PathStep;
 
     use super::*;
+    use weft_graph_format::formula::Formula;
     use weft_graph_format::schema::Attribute;
     use weft_state::RawJson;
+
+    #[test]
+    fn only_paths_that_no_formula_computes_are_settled() {
+        let late = || Value::unknown(Type::String).with_formula(Some(Formula::constant(Value::string("x"))));
+        let object = |name: Value| Value::object([("name", name)]);
+        let config = Value::object([
+            ("fixed", Value::string("a")),
+            ("late", late()),
+            ("inner", object(late())),
+            ("around", object(Value::string("b")).with_formula(late().formula().cloned())),
+        ]);
+        let path = |names: &[&str]| names.iter().fold(Path::ROOT, |path, name| path.attribute(*name));
+        for (names, want) in [
+            (&["fixed"][..], true),
+            (&["late"], false),
+            (&["inner"], true),
+            (&["inner", "name"], false),
+            (&["around", "name"], false),
+            (&["absent"], true),
+        ] {
+            let marks = vec![(path(names), Marks::SENSITIVE), (Path::ROOT, Marks::EPHEMERAL)];
+            let found = settled_sensitive(marks, &config);
+            assert_eq!(found, if want { vec![path(names)] } else { vec![] }, "{names:?}");
+        }
+    }
 
     fn stored(paths: Vec<Vec<PathStep>>) -> InstanceObject {
         InstanceObject { sensitive_paths: paths, ..InstanceObject::new(0, RawJson::new("{}")) }

@@ -11,7 +11,7 @@ use weft_graph_format::address::{ConfigResource, InstanceKey, Module, ProviderCo
 use weft_graph_format::source::SourceRange;
 
 use super::named_instances::{Keys, NamedInstances};
-use super::static_graph::{Node, StaticGraph, targets};
+use super::static_graph::{Node, StaticGraph, reversed, targets};
 use super::{CompiledModule, ResourceBlock};
 use crate::selection::{SelectedAddress, Selection};
 
@@ -317,14 +317,9 @@ impl StaticGraph {
     pub(super) fn chosen(&self, selection: &Selection, kept: &[bool]) -> Vec<bool> {
         let (nodes, next) = self.parts();
         let touching = |addresses: &[SelectedAddress], whole: bool| -> Vec<usize> {
-            let wanted =
-                |config: &ConfigResource| addresses.iter().any(|a| a.touches(config) && (a.is_whole() || !whole));
-            (0..nodes.len()).filter(|i| kept[*i] && nodes[*i].resource().as_ref().is_some_and(wanted)).collect()
+            self.touching(addresses, whole).into_iter().filter(|i| kept[*i]).collect()
         };
-        let mut back: Vec<Vec<usize>> = vec![Vec::new(); nodes.len()];
-        for (node, next) in next.iter().enumerate() {
-            next.iter().for_each(|to| back[*to].push(node));
-        }
+        let back = reversed(next);
         let starts: Vec<usize> = match selection {
             Selection::All => (0..nodes.len()).collect(),
             Selection::Only(addresses) => touching(addresses, false),

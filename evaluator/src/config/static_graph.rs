@@ -5,6 +5,7 @@
 mod cycles;
 pub(super) mod dependencies;
 mod node;
+mod selected;
 pub(super) mod unused;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,13 +13,14 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
-use weft_graph_format::address::{ConfigResource, Module, ProviderConfig};
+use weft_graph_format::address::{ConfigResource, ProviderConfig};
 
 pub(super) use node::Node;
+pub(super) use selected::reversed;
 
 use super::{CompiledModule, PassedProvider, ProviderLink, ProviderReference};
 use crate::reference::{Reference, Referent, references_of};
-use crate::selection::{Selected, SelectedAddress, Selection};
+use crate::selection::Selected;
 
 /// The graph of static references.
 pub(crate) struct StaticGraph {
@@ -235,116 +237,6 @@ impl StaticGraph {
         seen
     }
 
-    /// The selected parts. `None` if everything is selected.
-    ///
-    /// Targets include all their dependencies, and exclusions exclude all their dependents. If only some instances of a
-    /// resource are excluded, all other resources that depend on this resource are excluded too. An output of the root
-    /// module is planned only if it depends on at least one resource and all resources that it depends on are planned,
-    /// at least in part. A selection by targets also includes the dependencies of the provider configurations in
-    /// `wanted`: objects in the state that have no block in the configuration need these provider configurations.
-    pub(crate) fn selected(
-        &self,
-        root: &Arc<CompiledModule>,
-        selection: &Selection,
-        wanted: &[ProviderConfig],
-    ) -> Option<Selected> {
-        let config = |node: &Node| match node {
-            Node::Resource(module, resource) => {
-                Some(ConfigResource { module: module.clone(), resource: resource.clone() })
-            }
-            _ => None,
-        };
-        let back = self.back();
-        let resources: BTreeSet<usize> = match selection {
-            Selection::All => return None,
-            Selection::Only(addresses) => {
-                let starts = self.touching(addresses, false).into_iter().chain(self.providers(root, wanted));
-                self.reached(starts.collect(), &self.all)
-            }
-            Selection::AllBut(addresses) => {
-                let away = self.excluded(addresses, &back);
-                (0..self.nodes.len()).filter(|i| !away.contains(i)).collect()
-            }
-        };
-        let is_resource = |index: &usize| matches!(self.nodes[*index], Node::Resource(..));
-        let (planned, left): (Vec<usize>, Vec<usize>) =
-            (0..self.nodes.len()).filter(is_resource).partition(|index| resources.contains(index));
-        let (some, not_all) = (self.reached(planned, &back), self.reached(left, &back));
-        let outputs = self.nodes.iter().enumerate().filter_map(|(index, node)| match node {
-            Node::Output(module, name) if module.is_root() => {
-                (some.contains(&index) && !not_all.contains(&index)).then(|| name.clone())
-            }
-            _ => None,
-        });
-        let chosen = self.chosen(selection, &vec![true; self.nodes.len()]);
-        let (mut variables, mut module_outputs) = (BTreeSet::new(), BTreeSet::new());
-        for (node, _) in self.nodes.iter().zip(chosen).filter(|(_, chosen)| *chosen) {
-            match node {
-                Node::Variable(module, name) => drop(variables.insert((module.clone(), name.clone()))),
-                Node::Output(module, name) if !module.is_root() => {
-                    module_outputs.insert((module.clone(), name.clone()));
-                }
-                _ => {}
-            }
-        }
-        Some(Selected {
-            variables,
-            module_outputs,
-            outputs: outputs.collect(),
-            resources: resources.iter().filter_map(|i| config(&self.nodes[*i])).collect(),
-            providers: wanted.iter().map(|provider| provider.module.clone()).collect(),
-            protected: BTreeSet::new(),
-        })
-    }
-
-    /// The nodes that depend on each node directly.
-    fn back(&self) -> Vec<Vec<usize>> {
-        let mut back: Vec<Vec<usize>> = vec![Vec::new(); self.all.len()];
-        for (node, next) in self.all.iter().enumerate() {
-            next.iter().for_each(|to| back[*to].push(node));
-        }
-        back
-    }
-
-    /// The resources that one of the addresses touches, in ascending order. With `whole`, only addresses of whole
-    /// resources and modules count.
-    fn touching(&self, addresses: &[SelectedAddress], whole: bool) -> Vec<usize> {
-        let wanted = |config: &ConfigResource| addresses.iter().any(|a| a.touches(config) && (a.is_whole() || !whole));
-        (0..self.nodes.len()).filter(|i| self.nodes[*i].resource().as_ref().is_some_and(wanted)).collect()
-    }
-
-    /// The nodes that an exclusion leaves out. `back` contains the direct dependents of each node.
-    fn excluded(&self, addresses: &[SelectedAddress], back: &[Vec<usize>]) -> BTreeSet<usize> {
-        let whole = self.touching(addresses, true);
-        let partly = self.touching(addresses, false).into_iter().filter(|index| whole.binary_search(index).is_err());
-        // A resource that depends on a partly excluded resource is wholly excluded, even if both are in the same
-        // module.
-        let dependents: Vec<usize> = partly.flat_map(|index| back[index].iter().copied()).collect();
-        let mut away = self.reached(whole, back);
-        away.extend(self.reached(dependents, back));
-        away
-    }
-
-    /// The provider configurations that an exclusion leaves out: those that depend on wholly excluded resources.
-    pub(super) fn excluded_providers(
-        &self,
-        root: &Arc<CompiledModule>,
-        addresses: &[SelectedAddress],
-    ) -> BTreeSet<ProviderConfig> {
-        let modules: BTreeMap<Module, Arc<CompiledModule>> =
-            root.all().into_iter().map(|module| (module.path.clone(), module)).collect();
-        let away = self.reached(self.touching(addresses, true), &self.back());
-        let found = away.into_iter().filter_map(|index| match &self.nodes[index] {
-            Node::Provider(path, name, alias) => {
-                let module = modules.get(path)?;
-                let source = module.provider_source(name);
-                Some(ProviderConfig { module: path.clone(), source, alias: alias.clone() })
-            }
-            _ => None,
-        });
-        found.collect()
-    }
-
     /// The parts that the provider configurations in `wanted` need.
     pub(crate) fn needed_by_providers(&self, root: &Arc<CompiledModule>, wanted: &[ProviderConfig]) -> Selected {
         let mut found = Selected {
@@ -444,14 +336,12 @@ pub(super) fn targets(module: &CompiledModule, references: &[Reference]) -> Vec<
 #[cfg(test)]
 mod tests {
     use std::fmt::Write as _;
-    use std::sync::atomic::Ordering;
 
     use super::*;
 
     /// A graph for tests. The called module has `count` resources. The root module has `count` outputs that refer to
     /// the whole called module, and `count` resources that depend on it.
-    fn graph(count: usize) -> (Arc<CompiledModule>, StaticGraph) {
-        let dir = tempfile::tempdir().expect("a directory");
+    pub(super) fn graph(count: usize) -> (Arc<CompiledModule>, StaticGraph) {
         let (mut root, mut child) = (String::from("module \"m\" {\n  source = \"./m\"\n}\n"), String::new());
         for index in 0..count {
             let _ = writeln!(root, "output \"o{index}\" {{\n  value = module.m\n}}");
@@ -459,6 +349,12 @@ mod tests {
             let _ =
                 writeln!(child, "resource \"a\" \"r{index}\" {{}}\noutput \"o{index}\" {{\n  value = a.r{index}\n}}");
         }
+        loaded(&root, &child)
+    }
+
+    /// The graph of a root module and of a called module in the directory `m`.
+    pub(super) fn loaded(root: &str, child: &str) -> (Arc<CompiledModule>, StaticGraph) {
+        let dir = tempfile::tempdir().expect("a directory");
         std::fs::create_dir(dir.path().join("m")).expect("made");
         std::fs::write(dir.path().join("main.tf"), root).expect("written");
         std::fs::write(dir.path().join("m/main.tf"), child).expect("written");
@@ -482,23 +378,5 @@ mod tests {
         let of_readers: Vec<_> = all.iter().filter(|(config, _)| config.resource.type_name == "b").collect();
         assert_eq!((of_readers.len(), of_readers[0].1.len()), (20, 20));
         assert!(of_readers.iter().all(|(_, names)| Arc::ptr_eq(names, of_readers[0].1)));
-    }
-
-    #[test]
-    fn steps_of_a_selection_grow_with_the_number_of_blocks() {
-        let steps = |count, address: &str, excludes: bool| {
-            let (root, graph) = graph(count);
-            let addresses = vec![SelectedAddress::parse(address).expect("an address")];
-            let selection = if excludes { Selection::AllBut(addresses) } else { Selection::Only(addresses) };
-            let selected = graph.selected(&root, &selection, &[]).expect("a selection");
-            (graph.steps.load(Ordering::Relaxed), selected.outputs.len())
-        };
-        for (address, excludes, outputs) in
-            [("module.m", false, 100), ("module.m.a.r1", false, 0), ("module.m.a.r1", true, 0)]
-        {
-            let (few, many) = (steps(10, address, excludes), steps(100, address, excludes));
-            assert!(many.0 <= 12 * few.0, "{address}: {} steps for 10 blocks, {} for 100", few.0, many.0);
-            assert_eq!(many.1, outputs, "{address} {excludes}");
-        }
     }
 }

@@ -7,7 +7,8 @@ use weft_graph_format::diagnostic::{Cause, Diagnostic};
 use weft_graph_format::source::SourceRange;
 
 use super::Evaluation;
-use super::references::{ANYTHING, Checking, Schemas};
+use super::allowed_names::AllowedNames;
+use super::references::{Checking, Schemas};
 use super::schema_traversal::dynamic_contents;
 use crate::config::{CompiledModule, ResourceBlock};
 use crate::reference::{Reference, Referent};
@@ -42,7 +43,7 @@ pub(super) async fn check(evaluation: &Evaluation, root: &Arc<CompiledModule>) -
         let mut unsound = Vec::new();
         let mut checking = Checking::new(&module, schemas, &mut unsound);
         for (resource, reference) in inside {
-            checking.one(reference, ANYTHING);
+            checking.one(reference, AllowedNames::ALL);
             let own = checking.no_own_attribute(resource, reference);
             let problem = checking.found.drain(..).chain(own).find(Diagnostic::is_error);
             let cause = match reference.subject {

@@ -17,28 +17,17 @@ use weft_graph_format::source::SourceRange;
 use weft_syntax::Expression;
 
 use super::Evaluation;
+use super::allowed_names::AllowedNames;
 use super::condition_groups::{Group, apart, beside_arguments, messages_of, places_with_self, together};
 use super::connections::unused_parts;
 use super::nameless::unknown_names;
 use super::problems::references as problems;
 use super::provisioner_schemas::provisioner_schema;
 use super::schema_traversal::{Placed, dynamic_contents, unknown_parts, wrong_path, wrong_step};
-use super::scope::out_of_scope;
 use super::undeclared::undeclared;
 use super::unsound::Unsound;
 use crate::config::{CompiledModule, Condition, ModuleCall, ProviderBlock, Repetition, ResourceBlock, trigger_parts};
 use crate::reference::{Reference, Referent};
-
-/// The names that are valid in the current block.
-#[derive(Clone, Copy)]
-pub(super) struct Allowed {
-    count: bool,
-    each: bool,
-    self_object: bool,
-}
-
-const NOTHING: Allowed = Allowed { count: false, each: false, self_object: false };
-pub(super) const ANYTHING: Allowed = Allowed { count: true, each: true, self_object: true };
 
 /// Invalid references in the whole tree of modules.
 pub(super) async fn check_references(evaluation: &Evaluation, root: &Arc<CompiledModule>) -> Vec<Unsound> {
@@ -59,7 +48,7 @@ pub(super) async fn check_loose(
     let schemas = Schemas::of_references(evaluation, module, references.iter()).await;
     let mut unsound = Vec::new();
     let mut checking = Checking::new(module, schemas, &mut unsound);
-    checking.all(references, NOTHING);
+    checking.all(references, AllowedNames::NONE);
     checking.take(&[])
 }
 
@@ -78,7 +67,7 @@ pub(super) async fn check_condition(
         Arc::make_mut(&mut alone).outside.clear();
     }
     let mut checking = Checking::new(&alone, schemas, &mut unsound);
-    checking.all(references, NOTHING);
+    checking.all(references, AllowedNames::NONE);
     checking.conditions(&together([condition]));
     checking.take(&[])
 }
@@ -183,18 +172,18 @@ impl<'a> Checking<'a> {
         self.found.extend(module.invalid_references.iter().filter(read).cloned());
         self.block(std::iter::empty());
         for variable in module.variables.values() {
-            self.all(&variable.references, NOTHING);
+            self.all(&variable.references, AllowedNames::NONE);
             // A condition of a variable refers to the variable itself. Such a reference is checked with the given
             // value.
             let others = |reference: &&Reference| reference.subject != Referent::Variable(variable.name.clone());
             self.block_with(&variable.validations, variable.references.iter().filter(others));
         }
         for local in module.locals.values() {
-            self.all(&local.references, NOTHING);
+            self.all(&local.references, AllowedNames::NONE);
             self.block(&local.references);
         }
         for output in module.outputs.values() {
-            self.all(&output.references, NOTHING);
+            self.all(&output.references, AllowedNames::NONE);
             if self.conditions(&together(&output.preconditions)) {
                 // If a precondition is invalid, the value is not evaluated, so its problems are not reported.
                 let of_value = output.value.range();
@@ -209,7 +198,7 @@ impl<'a> Checking<'a> {
             !evaluation.unused.providers.contains(&place)
         };
         for provider in module.providers.values().filter(is_used) {
-            self.all(&provider.references, Allowed { each: provider.for_each.is_some(), ..NOTHING });
+            self.all(&provider.references, AllowedNames { each: provider.for_each.is_some(), ..AllowedNames::NONE });
             self.block(&provider.references);
         }
         for resource in module.resources.values() {
@@ -217,7 +206,7 @@ impl<'a> Checking<'a> {
         }
         for check in module.checks.values() {
             self.check = Some(check.name.clone());
-            self.all(&check.references, NOTHING);
+            self.all(&check.references, AllowedNames::NONE);
             // Validation does not evaluate the conditions of assertions.
             self.conditions(&messages_of(&check.asserts));
             self.block_with(&check.asserts, &check.references);
@@ -227,7 +216,7 @@ impl<'a> Checking<'a> {
             // Planning checks the references in the keys of the address when it evaluates these keys.
             let is_read = |reference: &&Reference| !import.to.range.holds(&reference.range);
             let read: Vec<Reference> = import.references.iter().filter(is_read).cloned().collect();
-            self.all(&read, Allowed { each: true, ..NOTHING });
+            self.all(&read, AllowedNames { each: true, ..AllowedNames::NONE });
             self.block(&read);
         }
         for call in module.calls.values() {
@@ -255,24 +244,10 @@ impl<'a> Checking<'a> {
         let unread = self.unread(resource);
         let has_self = places_with_self(resource);
         let read = |reference: &&Reference| !unread.iter().any(|range| range.holds(&reference.range));
-        let repetition = resource.repetition.expression().map(Expression::range);
-        let provider = resource.provider.as_ref().map(|provider| provider.range.clone());
         for reference in resource.references.iter().chain(provisioner_references(resource)).filter(read) {
-            let is_within = |range: &SourceRange| range.holds(&reference.range);
-            // The instances are not known in `count` and `for_each`.
-            let of_instance = !repetition.as_ref().is_some_and(is_within);
-            let self_object = has_self.iter().any(is_within);
-            let allowed = match provider.as_ref().is_some_and(is_within) {
-                // The key of a provider is checked when it is evaluated.
-                true => ANYTHING,
-                false => Allowed {
-                    count: of_instance && resource.repetition.is_count(),
-                    each: of_instance && matches!(resource.repetition, Repetition::ForEach(_)),
-                    self_object,
-                },
-            };
+            let allowed = AllowedNames::of_resource(resource, reference, &has_self);
             self.one(reference, allowed);
-            if self_object {
+            if allowed.self_object {
                 let own = self.no_own_attribute(resource, reference);
                 self.note(reference, own);
             }
@@ -359,7 +334,7 @@ impl<'a> Checking<'a> {
             return self.block(call.references.iter().chain(&call.depends_on));
         }
         let ranges: Vec<SourceRange> = call.arguments.values().map(|(value, _)| value.range()).collect();
-        let allowed = Allowed { self_object: false, ..ANYTHING };
+        let allowed = AllowedNames { self_object: false, ..AllowedNames::ALL };
         for range in &ranges {
             let inside: Vec<Reference> =
                 call.references.iter().filter(|reference| range.holds(&reference.range)).cloned().collect();
@@ -373,15 +348,15 @@ impl<'a> Checking<'a> {
         self.block(&rest);
     }
 
-    fn all(&mut self, references: &[Reference], allowed: Allowed) {
+    fn all(&mut self, references: &[Reference], allowed: AllowedNames) {
         for reference in references {
             self.one(reference, allowed);
         }
     }
 
-    pub(super) fn one(&mut self, reference: &Reference, allowed: Allowed) {
+    pub(super) fn one(&mut self, reference: &Reference, allowed: AllowedNames) {
         let problem = undeclared(self.module, reference).or_else(|| self.scoped(reference));
-        let problem = problem.or_else(|| out_of_place(reference, allowed));
+        let problem = problem.or_else(|| allowed.problem_of(reference));
         if problem.is_some() {
             return self.note(reference, problem);
         }
@@ -449,7 +424,7 @@ impl<'a> Checking<'a> {
             _ => reference,
         };
         let found = undeclared(self.module, whole).or_else(|| self.scoped(reference));
-        let found = found.or_else(|| out_of_place(reference, NOTHING));
+        let found = found.or_else(|| AllowedNames::NONE.problem_of(reference));
         found.or_else(|| self.wrongly_keyed(reference))
     }
 
@@ -522,21 +497,5 @@ impl<'a> Checking<'a> {
         let first = reference.attribute.clone().map(|name| (ValueStep::Attribute(name), at));
         let steps: Vec<Placed> = first.into_iter().chain(reference.rest.iter().cloned()).collect();
         wrong_step(&schema.block, &steps)
-    }
-}
-
-/// Reports a name that has no value at its position.
-fn out_of_place(reference: &Reference, allowed: Allowed) -> Option<Diagnostic> {
-    match &reference.subject {
-        Referent::CountIndex if !allowed.count => Some(out_of_scope(reference)),
-        Referent::EachKey | Referent::EachValue if !allowed.each => Some(out_of_scope(reference)),
-        Referent::SelfObject if !allowed.self_object => Some(out_of_scope(reference)),
-        Referent::Path(name) if !matches!(name.as_str(), "module" | "root" | "cwd") => {
-            Some(problems::no_path_attribute(name, &reference.range))
-        }
-        Referent::Terraform(root, name) if !matches!(name.as_str(), "workspace" | "applying") => {
-            Some(problems::no_terraform_attribute(root, name, &reference.range))
-        }
-        _ => None,
     }
 }

@@ -1,6 +1,7 @@
 //! Evaluates resource blocks and plans their instances.
 
 mod common;
+mod direct;
 mod redundant;
 mod triggers;
 
@@ -41,7 +42,7 @@ use super::schema_traversal::{unread_parts, wrong_path};
 use super::scope::ReadyScope;
 use crate::config::{Repetition, ResourceBlock};
 use crate::decode::decode;
-use crate::glue::{DesiredInstance, ExpansionKind, Failed, Managed, NamedObjects};
+use crate::glue::{DesiredInstance, ExpansionKind, Failed, Managed};
 use crate::reference::{Reference, Referent, references_of};
 use crate::selection::Selection;
 
@@ -118,8 +119,8 @@ impl ModuleNode {
     /// Whether a resource is outside the selection and therefore read from state.
     fn is_left_out(&self, resource: &Resource) -> bool {
         let config = || ConfigResource { module: self.config.path.clone(), resource: resource.clone() };
-        // With targets, only late outputs refer to resources outside the selection. With exclusions, `prevent_destroy` of
-        // an object that goes can also refer to them.
+        // With targets, only late outputs refer to resources outside the selection. With exclusions, the
+        // `prevent_destroy` of an object that goes can also refer to them.
         let may_be = self.evaluation.late.load(Ordering::Relaxed)
             || matches!(self.evaluation.brief.selection, Selection::AllBut(_));
         may_be && self.evaluation.selected.as_ref().is_some_and(|selected| !selected.resources.contains(&config()))
@@ -200,30 +201,6 @@ impl ModuleNode {
                 self.fail(problems::unknown_type(&source, &block.resource, known, block.range.clone()))
             }
         }
-    }
-
-    async fn direct_dependencies(self: &Arc<Self>, block: &ResourceBlock) -> Vec<NamedObjects> {
-        if block.resource.mode == ResourceMode::Managed {
-            return Vec::new();
-        }
-        let mut whole = self.depends_on_resources(block.depends_on.clone()).await;
-        let mut node = self.clone();
-        while let Some(caller) = &node.caller {
-            let references = caller.call.depends_on.clone();
-            whole.extend(caller.parent.depends_on_resources(references).await);
-            let parent = caller.parent.clone();
-            node = parent;
-        }
-        let mut direct: Vec<_> = whole.into_iter().map(|resource| NamedObjects { resource, key: None }).collect();
-        direct.extend(block.references.iter().filter_map(|reference| match &reference.subject {
-            Referent::Resource(resource) => {
-                Some(NamedObjects { resource: self.absolute(resource), key: reference.key.clone() })
-            }
-            _ => None,
-        }));
-        direct.sort();
-        direct.dedup();
-        direct
     }
 
     /// The value of an instance. `None` if the instance does not exist and is not planned.

@@ -1,6 +1,5 @@
 //! Drafts data sources that are read at apply.
 
-use weft_evaluator::glue::NamedObjects;
 use weft_graph_format::address::{ProviderInstance, ResourceInstance};
 use weft_graph_format::graph::{OperationId, Shard};
 use weft_graph_format::origin::Origin;
@@ -52,16 +51,13 @@ impl Drafting<'_> {
         match read.for_check {
             true => self.ordering.reads_last(result),
             false => {
-                let has_conditions = |named: &NamedObjects| {
-                    let instance = named.key.as_ref().map(|key| named.resource.instance(key.clone()));
-                    instance.is_some_and(|instance| is_kept_for_conditions(self.facts, &instance))
-                };
+                let facts = self.facts;
                 let objects = read.names.into_iter().map(|named| {
-                    let has_conditions = has_conditions(&named);
+                    let instance = named.key.as_ref().map(|key| named.resource.instance(key.clone()));
+                    let has_conditions = instance.is_some_and(|instance| is_kept_for_conditions(facts, &instance));
                     ReadObjects { named, has_conditions }
                 });
-                let objects = objects.collect();
-                self.ordering.reads(result, objects);
+                self.ordering.reads(result, objects.collect());
             }
         }
     }

@@ -32,14 +32,17 @@ pub(crate) fn leave_out(
     outputs: &BTreeMap<SmolStr, OutputChange>,
     active: &BTreeSet<ConfigResource>,
 ) -> BTreeMap<SmolStr, OutputChange> {
-    if !facts.rules.makes_objects {
-        return settled_outputs(facts.selection(), outputs);
+    if *facts.selection() == Selection::All {
+        return outputs.clone();
     }
-    let reached = || applied(&facts.root, facts.selection(), active).outputs;
+    // A plan that creates nothing knows all outputs that its apply stores.
+    let evaluated = match facts.rules.makes_objects {
+        true => applied(&facts.root, facts.selection(), active).outputs,
+        false => BTreeSet::new(),
+    };
     let targets = match facts.selection() {
-        Selection::All => return outputs.clone(),
-        Selection::AllBut(_) => return stored_outputs(outputs, &reached(), &BTreeSet::new()),
-        Selection::Only(targets) => targets,
+        Selection::Only(targets) if facts.rules.makes_objects => targets,
+        _ => return stored_outputs(outputs, &evaluated, &BTreeSet::new()),
     };
     let changed: BTreeSet<ResourceInstance> = agenda.work.iter().map(|work| work.address.clone()).collect();
     // A create-first object is deleted after its dependents change.
@@ -56,17 +59,17 @@ pub(crate) fn leave_out(
             left.into_iter().chain(part.outputs_left.iter().map(|name| format!("output.{name}"))).collect();
         without(agenda, &part.instances, &left);
     }
-    stored_outputs(outputs, &reached(), &part.outputs_left)
+    stored_outputs(outputs, &evaluated, &part.outputs_left)
 }
 
 /// The outputs that the apply of a partial plan stores. A wholly known value is stored. Another value is stored only if
-/// apply evaluates the output: it is in `reached`, and not in `left`.
+/// apply evaluates the output: it is in `evaluated`, and not in `left`.
 fn stored_outputs(
     outputs: &BTreeMap<SmolStr, OutputChange>,
-    reached: &BTreeSet<(Module, SmolStr)>,
+    evaluated: &BTreeSet<(Module, SmolStr)>,
     left: &BTreeSet<SmolStr>,
 ) -> BTreeMap<SmolStr, OutputChange> {
-    let is_evaluated = |name: &SmolStr| !left.contains(name) && reached.contains(&(Module::root(), name.clone()));
+    let is_evaluated = |name: &SmolStr| !left.contains(name) && evaluated.contains(&(Module::root(), name.clone()));
     let stored = outputs.iter().filter(|(name, change)| change.after.is_wholly_known() || is_evaluated(name));
     stored.map(|(name, change)| (name.clone(), change.clone())).collect()
 }
@@ -82,17 +85,6 @@ pub(crate) fn late_outputs(facts: &Facts, evaluated: &Evaluated, changes: &[Reso
     let reached = applied(&facts.root, facts.selection(), &active(facts, evaluated, changes));
     let outputs = reached.outputs.into_iter().filter(|(module, _)| module.is_root()).map(|(_, name)| name);
     outputs.filter(|name| !evaluated.outputs.contains_key(name)).collect()
-}
-
-/// The outputs that apply stores, for a kind of plan that creates no objects. If the plan is partial, outputs with
-/// unknown values are left out, so that they keep their stored values.
-fn settled_outputs(
-    selection: &Selection,
-    outputs: &BTreeMap<SmolStr, OutputChange>,
-) -> BTreeMap<SmolStr, OutputChange> {
-    let whole = *selection == Selection::All;
-    let kept = outputs.iter().filter(|(_, change)| whole || change.after.is_wholly_known());
-    kept.map(|(name, change)| (name.clone(), change.clone())).collect()
 }
 
 /// Removes the steps of all objects that are not in `kept`. Also removes the conditions of the objects in `left`, and

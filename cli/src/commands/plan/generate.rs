@@ -87,7 +87,16 @@ impl Generated {
         let found = block_on(problems_of(&invocation.context, vec![root.clone()], &packages));
         let found = found.map_err(|problem| vec![problem])?;
         if has_errors(&found) {
-            return Err(found);
+            let files = invocation.view.known_files();
+            let advised = |problem: Diagnostic| {
+                let text = problem.subject.as_ref().and_then(|range| files.part(range)).unwrap_or_default();
+                let named = wanted.iter().map(|block| address_of(block).to_string());
+                match named.into_iter().find(|address| is_reference_to(text, address)) {
+                    Some(address) => problems::about_generated(problem, &address, path),
+                    None => problem,
+                }
+            };
+            return Err(found.into_iter().map(advised).collect());
         }
         let (found, problems) = imported(invocation, loaded, snapshot, wishes, &wanted)?;
         let schemas = schemas_of(invocation, &found)?;
@@ -205,6 +214,11 @@ fn with_text(
     let (root, sources, problems) = with_resources(root, name, text);
     invocation.view.know(&sources);
     if has_errors(&problems) { Err(problems) } else { Ok(root) }
+}
+
+/// Whether a text of the configuration is a reference to an object, or to a part of it.
+fn is_reference_to(text: &str, address: &str) -> bool {
+    text.strip_prefix(address).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
 }
 
 fn is_selected(selection: &Selection, address: &ResourceInstance) -> bool {
